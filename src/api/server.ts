@@ -58,6 +58,7 @@ import { InspectService } from './services/inspect.js'
 import { LineageService } from './services/lineage.js'
 import { MetricsService } from './services/metrics.js'
 import { NotificationService } from './services/notifications.js'
+import { OrderService } from './services/order.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
 import { QuarantineService } from './services/quarantine.js'
@@ -209,6 +210,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     lineage: new LineageService(options.lineage, catalog, pipelines),
+    order: new OrderService({ catalog, inspector, editor: stores.editor }),
     inspect: new InspectService({
       inspector,
       reconciler,

@@ -7,12 +7,15 @@ import type { Housekeeping } from './services/housekeeping.js'
 /** What starts with the server and has to stop with it, in the right order. */
 export function closeInOrder(
   app: Api,
-  { health, streams, waiter, hub, inspect }: Services,
+  { health, streams, waiter, hub, inspect, order }: Services,
   housekeeping: Housekeeping,
 ): void {
   const unused = unusedSockets(app.server)
   let closing = false
-  app.addHook('onReady', async () => housekeeping.start())
+  app.addHook('onReady', async () => {
+    housekeeping.start()
+    order.start()
+  })
   // A connection that was busy when closing began would otherwise be kept alive, and waited for, for 72 s.
   app.addHook('onSend', async (_request, reply) => {
     if (closing) reply.header('connection', 'close')
@@ -27,6 +30,7 @@ export function closeInOrder(
   })
   app.addHook('onClose', async () => {
     await housekeeping.stop()
+    await order.stop()
     await hub.stop()
     await inspect.close()
   })

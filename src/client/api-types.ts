@@ -120,6 +120,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get which pipelines follow which, and what is due.
+         * @description Requires the role viewer.
+         */
+        get: operations["getGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -1571,6 +1591,28 @@ export interface components {
             /** @description The name of the rule. */
             rule: string;
         };
+        Due: {
+            /** @description The pipelines that it follows and that have changed rows. Empty: it was requested together with others. */
+            changed: string[];
+            /** @description Its run, if it was requested together with others; null: the run is created when it starts. */
+            run_id: string | null;
+            /** @description When the first change was committed that it has not read, or when it was requested. */
+            since: string;
+            /** @description Why it does not run yet. null: its run is about to be requested. */
+            waiting: {
+                /**
+                 * @description The reason, for programs.
+                 * @enum {string}
+                 */
+                code: "UPSTREAM_RUNS" | "UPSTREAM_FAILED" | "UPSTREAM_PAUSED" | "UPSTREAM_HELD" | "PIPELINE_ACTIVE" | "PIPELINE_FAILED" | "PIPELINE_PAUSED" | "PIPELINE_DISABLED";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description What to do. */
+                hint: string;
+                /** @description The pipeline that it waits for. */
+                upstream: string | null;
+            } | null;
+        };
         EventGap: {
             /** @description The number after which events were requested. */
             after: number;
@@ -1830,6 +1872,70 @@ export interface components {
             /** @description How to fix it. */
             hint: string | null;
         };
+        OrderGraph: {
+            /** @description Which pipeline follows which. */
+            edges: {
+                /** @description The id of the pipeline that runs first. */
+                from: string;
+                /**
+                 * @description lineage: it reads what the first one fills. declared: it names the first one in its field after.
+                 * @enum {string}
+                 */
+                kind: "lineage" | "declared";
+                /** @description The id of the pipeline that follows it. */
+                to: string;
+                /** @description The table; null: declared. */
+                via: string | null;
+            }[];
+            /** @description Every pipeline, by name. */
+            nodes: {
+                /** @description Why it has to run although no run was requested. null: it does not. */
+                due: components["schemas"]["Due"] | null;
+                /** @description Runners run only enabled pipelines. */
+                enabled: boolean;
+                /** @description The id of the pipeline. */
+                id: string;
+                /** @description The last run that ended. */
+                last_run: {
+                    /** @description When it ended. */
+                    finished_at: string | null;
+                    /** @description The id of the run. */
+                    id: string;
+                    /** @description Rows deleted from the mart. */
+                    rows_deleted: number;
+                    /** @description Rows inserted or updated. */
+                    rows_written: number;
+                    /**
+                     * @description How it ended.
+                     * @enum {string}
+                     */
+                    status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+                } | null;
+                /** @description Its name. */
+                name: string;
+                /**
+                 * @description Its status.
+                 * @enum {string}
+                 */
+                status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                /** @description What it fills. */
+                target: string;
+            }[];
+            /** @description What is not followed although it could be. */
+            problems: {
+                /** @description The name or the table that is not followed. */
+                about: string;
+                /**
+                 * @description The reason, for programs.
+                 * @enum {string}
+                 */
+                code: "AFTER_UNKNOWN" | "ORDER_CYCLE";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description The pipeline that does not follow. */
+                pipeline_id: string;
+            }[];
+        };
         Part: {
             /** @description Its rows come after this key; null: the first rows. */
             after_key: string[] | null;
@@ -1905,6 +2011,8 @@ export interface components {
          *       "freshness": null,
          *       "schedule_interval": "15m",
          *       "schedule_timezone": "UTC",
+         *       "after": "auto",
+         *       "on_upstream_failure": "wait",
          *       "quarantine_limit": 100,
          *       "delete_brake": 0.5,
          *       "status": "IDLE",
@@ -1916,6 +2024,8 @@ export interface components {
          *     }
          */
         Pipeline: {
+            /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+            after: "auto" | "none" | string[];
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
             /**
@@ -1965,6 +2075,11 @@ export interface components {
             mode: "full" | "incremental";
             /** @description A unique name. */
             name: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @enum {string}
+             */
+            on_upstream_failure: "wait" | "run";
             /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
             parallelism: number | "auto";
             /** @description Rows that a run may quarantine before it fails. */
@@ -2104,6 +2219,14 @@ export interface components {
         };
         PipelineInput: {
             /**
+             * @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.
+             * @default auto
+             * @example [
+             *       "film_dim"
+             *     ]
+             */
+            after?: "auto" | "none" | string[];
+            /**
              * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
@@ -2177,6 +2300,12 @@ export interface components {
              * @example film_dim
              */
             name: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @default wait
+             * @enum {string}
+             */
+            on_upstream_failure?: "wait" | "run";
             /**
              * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
              * @default 1
@@ -2422,6 +2551,8 @@ export interface components {
             type: "SQL" | "PYTHON";
         };
         PipelinePatch: {
+            /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+            after?: ("auto" | "none" | string[]) | null;
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size?: (number | "auto") | null;
             /** @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal). */
@@ -2451,6 +2582,8 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /** @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway. */
+            on_upstream_failure?: ("wait" | "run") | null;
             /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
             parallelism?: (number | "auto") | null;
             /** @description Rows that a run may quarantine before it fails. */
@@ -2535,6 +2668,8 @@ export interface components {
         PipelineStatus: {
             /** @description The run that is requested or in progress. */
             current_run: components["schemas"]["Run"] | null;
+            /** @description Why it has to run although no run was requested. null: it does not. */
+            due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
             /** @description The id of the pipeline. */
@@ -2836,7 +2971,7 @@ export interface components {
                  * @description No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).
                  * @enum {string}
                  */
-                code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT";
+                code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM_RUNS" | "UPSTREAM_FAILED" | "UPSTREAM_PAUSED" | "UPSTREAM_HELD" | "PIPELINE_ACTIVE" | "PIPELINE_FAILED" | "PIPELINE_PAUSED" | "PIPELINE_DISABLED";
                 /** @description The same as a sentence. */
                 detail: string;
                 /** @description What to do. */
@@ -2860,6 +2995,8 @@ export interface components {
             run?: components["schemas"]["Run"];
             /** @description The id of the run. */
             run_id: string;
+            /** @description With the parameter with: every run of the wave, in the order in which they may start. */
+            runs?: components["schemas"]["Run"][];
             /**
              * @description The status of the pipeline.
              * @enum {string}
@@ -3053,6 +3190,14 @@ export interface components {
         };
         UnsavedPipeline: {
             /**
+             * @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.
+             * @default auto
+             * @example [
+             *       "film_dim"
+             *     ]
+             */
+            after?: "auto" | "none" | string[];
+            /**
              * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
@@ -3126,6 +3271,12 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @default wait
+             * @enum {string}
+             */
+            on_upstream_failure?: "wait" | "run";
             /**
              * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
              * @default 1
@@ -3243,6 +3394,14 @@ export interface components {
         };
         UnsavedQuery: {
             /**
+             * @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.
+             * @default auto
+             * @example [
+             *       "film_dim"
+             *     ]
+             */
+            after?: "auto" | "none" | string[];
+            /**
              * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
@@ -3316,6 +3475,12 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @default wait
+             * @enum {string}
+             */
+            on_upstream_failure?: "wait" | "run";
             /**
              * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
              * @default 1
@@ -3750,6 +3915,33 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getGraph: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderGraph"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -4464,6 +4656,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+                        after: "auto" | "none" | string[];
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
@@ -4528,6 +4722,11 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /**
+                         * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+                         * @enum {string}
+                         */
+                        on_upstream_failure: "wait" | "run";
                         /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
                         parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
@@ -4699,6 +4898,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+                        after: "auto" | "none" | string[];
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
@@ -4763,6 +4964,11 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /**
+                         * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+                         * @enum {string}
+                         */
+                        on_upstream_failure: "wait" | "run";
                         /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
                         parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
@@ -5494,6 +5700,8 @@ export interface operations {
             query?: {
                 /** @description Responds when the run has ended or this time is up (1s to 60s), and includes the run. */
                 wait?: string;
+                /** @description Request a wave of runs: also of the pipelines that this one follows (upstream), of those that follow it (downstream), or both (all). Each run starts after those of the pipelines that it follows. */
+                with?: "upstream" | "downstream" | "all";
             };
             header?: {
                 /** @description The same key within 24 hours returns the same run. */
@@ -5690,6 +5898,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+                        after: "auto" | "none" | string[];
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
@@ -5754,6 +5964,11 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /**
+                         * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+                         * @enum {string}
+                         */
+                        on_upstream_failure: "wait" | "run";
                         /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
                         parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
@@ -6597,7 +6812,7 @@ export interface operations {
                              * @description No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).
                              * @enum {string}
                              */
-                            code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT";
+                            code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM_RUNS" | "UPSTREAM_FAILED" | "UPSTREAM_PAUSED" | "UPSTREAM_HELD" | "PIPELINE_ACTIVE" | "PIPELINE_FAILED" | "PIPELINE_PAUSED" | "PIPELINE_DISABLED";
                             /** @description The same as a sentence. */
                             detail: string;
                             /** @description What to do. */

@@ -1,3 +1,4 @@
+import type { RelationRead } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
@@ -14,6 +15,8 @@ export interface Inspector {
    * that only lacks a table may be saved: the table may be created later.
    */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
+  /** The tables that the pipeline reads, under every name of their database. Without the source: those in its text. */
+  reads(pipeline: Pipeline, signal: AbortSignal): Promise<readonly RelationRead[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */

@@ -85,6 +85,17 @@ CREATE TABLE etl.etl_comparisons (
   CONSTRAINT etl_comparisons_pkey PRIMARY KEY (pipeline_id, deep),
   CONSTRAINT etl_comparisons_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
+CREATE TABLE etl.etl_due (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  pipeline_id uuid NOT NULL,
+  upstream_id uuid,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  wave timestamp with time zone DEFAULT now() NOT NULL,
+  planned_run uuid,
+  run_id uuid,
+  CONSTRAINT etl_due_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_due_reason CHECK (((upstream_id IS NULL) <> (planned_run IS NULL)))
+);
 CREATE TABLE etl.etl_events (
   n bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   seq bigint,
@@ -102,6 +113,7 @@ CREATE TABLE etl.etl_idempotency (
   fingerprint text NOT NULL,
   run_id uuid,
   at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  runs uuid[],
   CONSTRAINT etl_idempotency_pkey PRIMARY KEY (actor, key)
 );
 CREATE TABLE etl.etl_notification_messages (
@@ -157,6 +169,13 @@ CREATE TABLE etl.etl_outbox (
   message_id uuid,
   dropped boolean DEFAULT false NOT NULL,
   CONSTRAINT etl_outbox_pkey PRIMARY KEY (id)
+);
+CREATE TABLE etl.etl_pipeline_reads (
+  pipeline_id uuid NOT NULL,
+  identity text NOT NULL,
+  closes_cycle boolean DEFAULT false NOT NULL,
+  CONSTRAINT etl_pipeline_reads_pkey PRIMARY KEY (pipeline_id, identity),
+  CONSTRAINT etl_pipeline_reads_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
 CREATE TABLE etl.etl_pipeline_targets (
   pipeline_id uuid NOT NULL,
@@ -234,8 +253,11 @@ CREATE TABLE etl.etl_pipelines (
   freshness text,
   parallelism integer DEFAULT 1,
   tags text[] DEFAULT '{}'::text[] NOT NULL,
+  after text[],
+  on_upstream_failure text DEFAULT 'wait'::text NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_pipelines_after_check CHECK (((cardinality(after) <= 100) AND (array_position(after, NULL::text) IS NULL))),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
   CONSTRAINT etl_pipelines_capture_check CHECK ((capture = ANY (ARRAY['key'::text, 'xmin'::text, 'wal'::text]))),
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
@@ -246,6 +268,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_managed_by_check CHECK ((managed_by = ANY (ARRAY['api'::text, 'file'::text]))),
   CONSTRAINT etl_pipelines_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
   CONSTRAINT etl_pipelines_name_check CHECK ((name <> ''::text)),
+  CONSTRAINT etl_pipelines_on_upstream_failure_check CHECK ((on_upstream_failure = ANY (ARRAY['wait'::text, 'run'::text]))),
   CONSTRAINT etl_pipelines_one_source CHECK (((source_table IS NULL) OR (source_query IS NULL))),
   CONSTRAINT etl_pipelines_parallelism_check CHECK (((parallelism >= 1) AND (parallelism <= 256))),
   CONSTRAINT etl_pipelines_quarantine_limit_check CHECK ((quarantine_limit >= 0)),
@@ -483,8 +506,15 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
+COMMENT ON TABLE etl.etl_due IS 'Pipelines that have to run because an upstream changed rows, or because a run was requested together with others.';
+COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait for runs of later waves for ever.';
+COMMENT ON COLUMN etl.etl_due.planned_run IS 'The run that was requested together with others; it runs also if nothing changed.';
+COMMENT ON COLUMN etl.etl_due.run_id IS 'The run that settles the mark. NULL: none yet.';
+COMMENT ON COLUMN etl.etl_idempotency.runs IS 'The runs that were requested together with run_id. NULL: that run alone.';
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
+COMMENT ON TABLE etl.etl_pipeline_reads IS 'The tables that each pipeline reads, those behind views included, under every name of their database. Written when a pipeline is saved, and by each run that finds something else.';
+COMMENT ON COLUMN etl.etl_pipeline_reads.closes_cycle IS 'A run found that following this table would be a cycle: it is not followed.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
 COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
@@ -493,6 +523,8 @@ COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say s
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
+COMMENT ON COLUMN etl.etl_pipelines.after IS 'NULL: follow the pipelines that fill the tables that it reads. Names: follow these as well. Empty: follow none.';
+COMMENT ON COLUMN etl.etl_pipelines.on_upstream_failure IS 'wait: a direct upstream that failed or is paused holds the pipeline back. run: it runs anyway.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -517,10 +549,14 @@ COMMENT ON COLUMN etl.etl_runs.parts_total IS 'Into how many parts the run is cu
 COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committed.';
 COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
 COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
+COMMENT ON TABLE etl.pipeline_edges IS 'Which pipeline follows which, and through which table.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING btree (pipeline_id);
+CREATE INDEX etl_due_by_run ON etl.etl_due USING btree (run_id) WHERE (run_id IS NOT NULL);
+CREATE UNIQUE INDEX etl_due_pending ON etl.etl_due USING btree (pipeline_id, upstream_id) WHERE ((run_id IS NULL) AND (upstream_id IS NOT NULL));
+CREATE UNIQUE INDEX etl_due_planned ON etl.etl_due USING btree (pipeline_id) WHERE ((run_id IS NULL) AND (planned_run IS NOT NULL));
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
@@ -532,7 +568,9 @@ CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WH
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((message_id IS NULL) AND (NOT dropped));
+CREATE INDEX etl_pipeline_reads_by_identity ON etl.etl_pipeline_reads USING btree (identity);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
+CREATE INDEX etl_pipelines_after ON etl.etl_pipelines USING gin (after) WHERE (after <> '{}'::text[]);
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness IS NOT NULL);
@@ -780,6 +818,44 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.cycle_of(pipeline uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- Two changes that together close a cycle come one after the other.
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  RETURN (
+    WITH RECURSIVE below (id) AS (
+      SELECT e.downstream_id FROM etl.pipeline_edges e WHERE e.upstream_id = pipeline
+      UNION SELECT e.downstream_id FROM below b JOIN etl.pipeline_edges e ON e.upstream_id = b.id
+    ), above (id) AS (
+      -- Only nodes that are also below: those on a cycle.
+      SELECT pipeline WHERE pipeline IN (SELECT b.id FROM below b)
+      UNION SELECT e.upstream_id FROM above a JOIN etl.pipeline_edges e ON e.downstream_id = a.id JOIN below b ON b.id = e.upstream_id
+    ), walk (id, path) AS (
+      SELECT a.id, ARRAY[a.id] FROM above a WHERE a.id = pipeline
+      UNION ALL
+      SELECT e.downstream_id, w.path || e.downstream_id FROM walk w JOIN etl.pipeline_edges e ON e.upstream_id = w.id JOIN above a ON a.id = e.downstream_id
+       WHERE cardinality(w.path) = 1 OR w.id <> pipeline AND e.downstream_id <> ALL (w.path[2:])
+    )
+    SELECT (SELECT string_agg(p.name, ' → ' ORDER BY s.place) FROM unnest(w.path) WITH ORDINALITY s(id, place) JOIN etl.etl_pipelines p ON p.id = s.id)
+      FROM walk w WHERE w.id = pipeline AND cardinality(w.path) > 1 ORDER BY cardinality(w.path) LIMIT 1);
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.drop_marks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  DELETE FROM etl.etl_due WHERE pipeline_id = OLD.id;
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)
  RETURNS integer
  LANGUAGE sql
@@ -877,6 +953,12 @@ BEGIN
     USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.is_live(freshness text, mode text, capture text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT coalesce(freshness = 'live' AND mode = 'incremental' AND capture = 'wal', false) $function$
+;
 CREATE OR REPLACE FUNCTION etl.is_transition(old_status text, new_status text)
  RETURNS boolean
  LANGUAGE sql
@@ -967,6 +1049,80 @@ BEGIN
   RETURN OLD;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.mark_at_batch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  live uuid := (SELECT p.id FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+                 WHERE r.id = NEW.run_id AND etl.is_live(p.freshness, p.mode, p.capture));
+BEGIN
+  IF live IS NOT NULL THEN
+    PERFORM etl.mark_followers(live, now());
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_at_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  first_requested timestamptz := least(NEW.requested_at, (SELECT min(wave) FROM etl.etl_due WHERE run_id = NEW.id));
+BEGIN
+  -- What failed or is paused has not brought the mart up to date. A user who cancels a run does not want it again at once.
+  IF NEW.status IN ('FAILED', 'PAUSED')
+     OR NEW.status = 'CANCELLED' AND NOT (SELECT enabled FROM etl.etl_pipelines WHERE id = NEW.pipeline_id) THEN
+    PERFORM etl.release_marks(NEW.id);
+  END IF;
+  DELETE FROM etl.etl_due WHERE run_id = NEW.id;
+  DELETE FROM etl.etl_due WHERE pipeline_id = NEW.pipeline_id AND planned_run = NEW.id;
+  -- Also if it failed: the next run may find nothing left to change.
+  IF NEW.rows_written + NEW.rows_deleted > 0 THEN
+    PERFORM etl.mark_followers(NEW.pipeline_id, first_requested);
+  ELSIF EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL) THEN
+    -- A follower may have waited only for this end.
+    PERFORM pg_notify('vitrina_run_requested', NEW.pipeline_id::text);
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_at_takeover()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = NEW.pipeline_id AND p.target_connection IS NOT NULL
+                                               AND etl.is_live(p.freshness, p.mode, p.capture)) THEN
+    PERFORM etl.mark_followers(NEW.pipeline_id, now());
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_followers(upstream uuid, first_requested timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- DO UPDATE locks a mark that exists: a follower that starts at this moment cannot settle it before the rows of this
+  -- transaction are visible. A live follower receives the changes themselves.
+  INSERT INTO etl.etl_due AS m (pipeline_id, upstream_id, wave)
+  SELECT DISTINCT d.id, upstream, first_requested FROM etl.pipeline_edges e JOIN etl.etl_pipelines d ON d.id = e.downstream_id
+   WHERE e.upstream_id = upstream AND NOT etl.is_live(d.freshness, d.mode, d.capture) ORDER BY d.id
+  ON CONFLICT (pipeline_id, upstream_id) WHERE run_id IS NULL AND upstream_id IS NOT NULL DO UPDATE SET wave = least(m.wave, excluded.wave);
+  IF FOUND THEN
+    PERFORM pg_notify('vitrina_run_requested', upstream::text);
+  END IF;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.move_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -983,11 +1139,14 @@ BEGIN
 
   IF NEW.status = 'RUN_REQUESTED' THEN
     NEW.requested_at := clock_timestamp();
-    NEW.current_run_id := gen_random_uuid();
-    INSERT INTO etl.etl_runs (id, pipeline_id, config_version, trigger, traceparent)
+    NEW.current_run_id := coalesce((SELECT m.planned_run FROM etl.etl_due m
+                                     WHERE m.pipeline_id = NEW.id AND m.run_id IS NULL
+                                       AND m.planned_run = nullif(current_setting('vitrina.run_id', true), '')::uuid), gen_random_uuid());
+    INSERT INTO etl.etl_runs AS r (id, pipeline_id, config_version, trigger, traceparent)
     VALUES (NEW.current_run_id, NEW.id, NEW.config_version,
             coalesce(nullif(current_setting('vitrina.trigger', true), ''), 'sql'),
-            nullif(current_setting('vitrina.traceparent', true), ''));
+            nullif(current_setting('vitrina.traceparent', true), ''))
+    ON CONFLICT (id) DO UPDATE SET config_version = excluded.config_version WHERE r.pipeline_id = NEW.id AND r.status = 'REQUESTED';
     PERFORM pg_notify('vitrina_run_requested', NEW.id::text);
   ELSIF NEW.status IN ('IDLE', 'PAUSED', 'FAILED') THEN
     NEW.lease_owner := NULL;
@@ -1025,6 +1184,37 @@ AS $function$
     SELECT FROM unnest(patterns) AS pattern
      WHERE pipeline LIKE replace(replace(replace(replace(pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'))
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.note_reads(pipeline uuid, connections text[], schemas text[], tables text[], strict boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  found_now text[] := ARRAY(SELECT DISTINCT coalesce(lower(connection), '') || '|' || quote_ident(relation.schema) || '.' || quote_ident(relation.name)
+                              FROM unnest(connections) AS connection, unnest(schemas, tables) AS relation (schema, name) ORDER BY 1);
+  one text;
+BEGIN
+  IF found_now = ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline ORDER BY 1)
+     OR NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline) THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  DELETE FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline AND r.identity <> ALL (found_now);
+  IF strict THEN
+    INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) SELECT pipeline, unnest(found_now) ON CONFLICT DO NOTHING;
+    PERFORM etl.require_no_cycle(pipeline);
+  ELSE
+    -- A run must not fail because a view has changed: what would close a cycle is not followed.
+    FOREACH one IN ARRAY found_now LOOP
+      INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) VALUES (pipeline, one) ON CONFLICT DO NOTHING;
+      IF FOUND AND etl.cycle_of(pipeline) IS NOT NULL THEN
+        UPDATE etl.etl_pipeline_reads r SET closes_cycle = true WHERE r.pipeline_id = pipeline AND r.identity = one;
+      END IF;
+    END LOOP;
+  END IF;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.notify(event_names text[], pipeline uuid, run uuid, event_key text, facts jsonb)
  RETURNS void
@@ -1119,6 +1309,68 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.pending_pipelines()
+ RETURNS TABLE(pipeline_id uuid, since timestamp with time zone, planned_run uuid, code text, upstream_id uuid)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  WITH RECURSIVE marked AS MATERIALIZED (
+    SELECT m.pipeline_id AS id, min(m.since) AS since, min(m.wave) AS wave, (array_agg(m.planned_run) FILTER (WHERE m.planned_run IS NOT NULL))[1] AS planned_run
+      FROM etl.etl_due m WHERE m.run_id IS NULL GROUP BY 1
+  ), edge AS MATERIALIZED (
+    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+  ), node AS MATERIALIZED (
+    SELECT p.id, p.status, p.enabled, p.on_upstream_failure = 'wait' AS waits, m.id IS NOT NULL AS is_marked, p.current_run_id,
+           -- A run that was requested together with others starts also after a failure, as any requested run.
+           p.enabled AND (p.status = 'IDLE' OR m.planned_run IS NOT NULL AND p.status IN ('FAILED', 'PAUSED')) AS startable,
+           NOT etl.is_live(p.freshness, p.mode, p.capture)
+             AND (p.status IN ('RUNNING', 'PAUSE_REQUESTED') OR p.status = 'RUN_REQUESTED' AND p.enabled) AS active
+      FROM etl.etl_pipelines p LEFT JOIN marked m USING (id)
+  ), stuck (id) AS (
+    -- What does not run before an operator acts, and what waits for it.
+    SELECT n.id FROM node n WHERE n.enabled AND n.status IN ('FAILED', 'PAUSED') AND NOT n.startable
+    UNION
+    SELECT n.id FROM stuck s JOIN edge e ON e.u = s.id JOIN node n ON n.id = e.d WHERE n.is_marked AND n.startable AND n.waits
+  ), moving AS MATERIALIZED (
+    SELECT n.id FROM node n WHERE n.active OR n.is_marked AND n.startable AND n.id NOT IN (SELECT s.id FROM stuck s)
+  ), blocked (id) AS (
+    -- Everything below a pipeline that runs or is about to. A disabled pipeline passes nothing on.
+    SELECT e.d FROM moving m JOIN edge e ON e.u = m.id
+    UNION
+    SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
+  ), patient AS MATERIALIZED (
+    -- Upstreams that always run must not keep a follower waiting for ever: after ten seconds it waits only for the waves
+    -- that had begun when it was marked. The oldest few, because this looks at each ancestor of each of them.
+    SELECT m.id, m.since FROM marked m JOIN blocked b USING (id) JOIN node n USING (id)
+     WHERE n.startable AND m.since < clock_timestamp() - interval '10 seconds' AND m.id NOT IN (SELECT s.id FROM stuck s)
+     ORDER BY m.since LIMIT 20
+  ), ancestor (follower, since, id) AS (
+    SELECT p.id, p.since, e.u FROM patient p JOIN edge e ON e.d = p.id
+    UNION
+    SELECT a.follower, a.since, e.u FROM ancestor a JOIN node n ON n.id = a.id AND n.enabled JOIN edge e ON e.d = a.id
+  ), same_wave AS MATERIALIZED (
+    SELECT DISTINCT a.follower AS id FROM ancestor a JOIN moving v ON v.id = a.id JOIN node n ON n.id = a.id LEFT JOIN marked m ON m.id = a.id
+     WHERE a.since >= CASE WHEN n.active
+             THEN least((SELECT r.requested_at FROM etl.etl_runs r WHERE r.id = n.current_run_id), (SELECT min(w.wave) FROM etl.etl_due w WHERE w.run_id = n.current_run_id))
+             ELSE m.wave END
+  ), released AS (
+    SELECT p.id FROM patient p WHERE p.id NOT IN (SELECT s.id FROM same_wave s)
+  )
+  SELECT m.id, m.since, m.planned_run, why.code,
+         CASE WHEN why.code = 'UPSTREAM_RUNS' THEN (SELECT e.u FROM edge e WHERE e.d = m.id AND (e.u IN (SELECT v.id FROM moving v) OR e.u IN (SELECT b.id FROM blocked b)) ORDER BY e.u NOT IN (SELECT v.id FROM moving v), e.u LIMIT 1)
+              WHEN why.code LIKE 'UPSTREAM%' THEN failed.u END
+    FROM marked m JOIN node n USING (id)
+    LEFT JOIN LATERAL (SELECT e.u, f.status FROM edge e JOIN node f ON f.id = e.u
+                        WHERE e.d = m.id AND e.u IN (SELECT s.id FROM stuck s) ORDER BY f.status <> 'FAILED', f.status, e.u LIMIT 1) failed ON n.waits
+   CROSS JOIN LATERAL (SELECT CASE
+     WHEN NOT n.enabled THEN 'PIPELINE_DISABLED'
+     WHEN n.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') THEN 'PIPELINE_ACTIVE'
+     WHEN NOT n.startable THEN 'PIPELINE_' || n.status
+     WHEN failed.u IS NOT NULL THEN CASE WHEN failed.status IN ('FAILED', 'PAUSED') THEN 'UPSTREAM_' || failed.status ELSE 'UPSTREAM_HELD' END
+     WHEN n.id IN (SELECT b.id FROM blocked b) AND n.id NOT IN (SELECT r.id FROM released r) THEN 'UPSTREAM_RUNS' END AS code) why
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.pipeline_spec(p etl.etl_pipelines)
  RETURNS jsonb
  LANGUAGE sql
@@ -1146,6 +1398,63 @@ AS $function$
                     FROM etl.etl_pipeline_tasks all_steps WHERE all_steps.pipeline_id = pipeline) t) step
    WHERE step.problem IS NOT NULL ORDER BY step.order_index LIMIT 1
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.plan_wave(pipeline uuid, direction text)
+ RETURNS TABLE(pipeline_id uuid, run_id uuid, is_new boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  member record;
+BEGIN
+  PERFORM pg_advisory_xact_lock(1986622066, 2);
+  FOR member IN
+    WITH RECURSIVE edge AS MATERIALIZED (
+      SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+    ), able AS MATERIALIZED (
+      SELECT p.id FROM etl.etl_pipelines p WHERE p.enabled AND NOT etl.is_live(p.freshness, p.mode, p.capture) OR p.id = pipeline
+    ), up (id) AS (
+      SELECT pipeline UNION SELECT e.u FROM up JOIN edge e ON e.d = up.id JOIN able ON able.id = e.u WHERE direction IN ('upstream', 'all')
+    ), down (id) AS (
+      SELECT pipeline UNION SELECT e.d FROM down JOIN edge e ON e.u = down.id JOIN able ON able.id = e.d WHERE direction IN ('downstream', 'all')
+    ), chosen AS MATERIALIZED (
+      SELECT up.id FROM up UNION SELECT down.id FROM down
+    )
+    SELECT p.id, p.status, p.current_run_id, p.config_version, EXISTS (SELECT FROM edge e JOIN chosen u ON u.id = e.u WHERE e.d = p.id) AS follows
+      FROM chosen JOIN etl.etl_pipelines p USING (id) ORDER BY p.id FOR UPDATE OF p
+  LOOP
+    pipeline_id := member.id;
+    -- The first ones of a wave have nothing to wait for: the run that is queued or in progress is theirs, as for any request.
+    IF NOT member.follows AND member.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') THEN
+      run_id := member.current_run_id;
+      is_new := false;
+    ELSE
+      run_id := (SELECT m.planned_run FROM etl.etl_due m WHERE m.pipeline_id = member.id AND m.run_id IS NULL AND m.planned_run IS NOT NULL);
+      is_new := run_id IS NULL;
+      IF is_new THEN
+        INSERT INTO etl.etl_runs (pipeline_id, config_version, trigger, traceparent)
+        VALUES (member.id, member.config_version, coalesce(nullif(current_setting('vitrina.trigger', true), ''), 'sql'),
+                nullif(current_setting('vitrina.traceparent', true), '')) RETURNING id INTO run_id;
+        INSERT INTO etl.etl_due (pipeline_id, planned_run) VALUES (member.id, run_id);
+      END IF;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  PERFORM etl.request_due_runs();
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.refuse_cycle()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.require_no_cycle(CASE TG_TABLE_NAME WHEN 'etl_pipelines' THEN (to_jsonb(NEW) ->> 'id')::uuid
+                                                  ELSE (to_jsonb(NEW) ->> 'pipeline_id')::uuid END);
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.refuse_rewriting()
  RETURNS trigger
@@ -1179,6 +1488,81 @@ BEGIN
       USING ERRCODE = 'VT005', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
   END IF;
   RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.release_marks(run uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  WITH released AS (DELETE FROM etl.etl_due WHERE run_id = run AND upstream_id IS NOT NULL RETURNING pipeline_id, upstream_id, since, wave)
+  INSERT INTO etl.etl_due AS m (pipeline_id, upstream_id, since, wave)
+  SELECT pipeline_id, upstream_id, min(since), min(wave) FROM released GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (pipeline_id, upstream_id) WHERE run_id IS NULL AND upstream_id IS NOT NULL
+  DO UPDATE SET since = least(m.since, excluded.since), wave = least(m.wave, excluded.wave)
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.rename_in_order()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE etl.etl_pipelines SET after = array_replace(after, OLD.name, NEW.name) WHERE after @> ARRAY[OLD.name] AND after <> '{}';
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.request_due_runs()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  due uuid[];
+  one record;
+  taken bigint[];
+  planned uuid;
+  requested uuid;
+  outer_trigger text := coalesce(current_setting('vitrina.trigger', true), '');
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL) THEN
+    RETURN;
+  END IF;
+  -- One decision at a time. The statements below see what the previous one has committed.
+  PERFORM pg_advisory_xact_lock(1986622066, 2);
+  due := ARRAY(SELECT p.pipeline_id FROM etl.pending_pipelines() p WHERE p.code IS NULL);
+  -- SKIP LOCKED: a session that holds one pipeline must not block the others; the next call retries.
+  FOR one IN SELECT p.id, p.status FROM etl.etl_pipelines p
+              WHERE p.id = ANY (due) AND p.enabled AND p.status IN ('IDLE', 'FAILED', 'PAUSED') ORDER BY p.id FOR UPDATE SKIP LOCKED
+  LOOP
+    -- Read under the lock of the pipeline: a run that began and ended meanwhile has settled its marks.
+    taken := ARRAY(SELECT m.id FROM etl.etl_due m WHERE m.pipeline_id = one.id AND m.run_id IS NULL FOR UPDATE SKIP LOCKED);
+    planned := (SELECT m.planned_run FROM etl.etl_due m WHERE m.id = ANY (taken) AND m.planned_run IS NOT NULL);
+    CONTINUE WHEN cardinality(taken) = 0 OR planned IS NULL AND one.status <> 'IDLE';
+    PERFORM set_config('vitrina.trigger', 'upstream', true), set_config('vitrina.run_id', coalesce(planned::text, ''), true);
+    UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED' WHERE p.id = one.id RETURNING p.current_run_id INTO requested;
+    UPDATE etl.etl_due m SET run_id = requested WHERE m.id = ANY (taken);
+    RETURN NEXT requested;
+  END LOOP;
+  PERFORM set_config('vitrina.trigger', outer_trigger, true), set_config('vitrina.run_id', '', true);
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_no_cycle(pipeline uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  path text := etl.cycle_of(pipeline);
+BEGIN
+  IF path IS NOT NULL THEN
+    RAISE EXCEPTION 'the pipelines would follow each other in a circle: %', path
+      USING ERRCODE = 'VT006', HINT = 'Read another table, or set after to none on one of these pipelines.';
+  END IF;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.require_plan()
@@ -1282,6 +1666,31 @@ CREATE OR REPLACE FUNCTION etl.source_side(source_connection text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$ SELECT coalesce(lower(source_connection), 'main') $function$
+;
+CREATE OR REPLACE FUNCTION etl.take_marks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE pipeline_id = NEW.pipeline_id) THEN
+    RETURN NULL;
+  END IF;
+  -- A run that resumes where the previous one stopped does not read its first rows again: its marks need another run.
+  IF (SELECT last.status <> 'SUCCESS' AND last.batches > 0
+        FROM (SELECT r.status, r.batches, r.finished_at FROM etl.etl_runs r
+               WHERE r.pipeline_id = NEW.pipeline_id AND r.finished_at IS NOT NULL ORDER BY r.requested_at DESC, r.id DESC LIMIT 20) last
+       ORDER BY last.finished_at DESC LIMIT 1) THEN
+    PERFORM etl.release_marks(NEW.id);
+  ELSE
+    -- SKIP LOCKED: a mark whose rows are about to be committed is left to the next run.
+    UPDATE etl.etl_due SET run_id = NEW.id
+     WHERE id IN (SELECT m.id FROM etl.etl_due m
+                   WHERE m.pipeline_id = NEW.pipeline_id AND m.run_id IS NULL AND m.upstream_id IS NOT NULL FOR UPDATE SKIP LOCKED);
+  END IF;
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
  RETURNS text
@@ -1440,6 +1849,16 @@ BEGIN
   RETURN NEW;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.why_held(pipeline uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT jsonb_build_object('code', h.code, 'upstream', (SELECT u.name FROM etl.etl_pipelines u WHERE u.id = h.upstream_id))
+    FROM etl.pending_pipelines() h WHERE h.pipeline_id = pipeline AND h.code IS NOT NULL
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.why_waiting(pipeline uuid)
  RETURNS jsonb
  LANGUAGE sql
@@ -1485,11 +1904,13 @@ $function$
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
 CREATE TRIGGER notify_of_drift AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW WHEN ((new.deep AND (((new.missing + new.extra) + new.different) > 0))) EXECUTE FUNCTION etl.notify_of_drift();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
+CREATE CONSTRAINT TRIGGER refuse_cycle AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_cycle();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
 CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
 CREATE TRIGGER type_follows_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.type_follows_tasks();
 CREATE TRIGGER clear_empty_query BEFORE INSERT OR UPDATE OF source_query, source_table ON etl.etl_pipelines FOR EACH ROW WHEN (((new.source_table IS NOT NULL) AND (btrim(new.source_query) = ''::text))) EXECUTE FUNCTION etl.clear_empty_query();
+CREATE TRIGGER drop_marks AFTER DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.drop_marks();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
 CREATE TRIGGER hold_source BEFORE UPDATE OF source_table, source_columns ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text])) AND ((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)))) EXECUTE FUNCTION etl.hold_source();
@@ -1498,11 +1919,14 @@ CREATE TRIGGER keep_target AFTER INSERT OR UPDATE OF target_table, target_connec
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
+CREATE CONSTRAINT TRIGGER refuse_cycle AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.after IS DISTINCT FROM new.after)) EXECUTE FUNCTION etl.refuse_cycle();
+CREATE TRIGGER rename_in_order AFTER UPDATE OF name ON etl.etl_pipelines FOR EACH ROW WHEN ((old.name IS DISTINCT FROM new.name)) EXECUTE FUNCTION etl.rename_in_order();
 CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_order BEFORE UPDATE OF after, on_upstream_failure ON etl.etl_pipelines FOR EACH ROW WHEN (((old.after IS DISTINCT FROM new.after) OR (old.on_upstream_failure IS DISTINCT FROM new.on_upstream_failure))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)) OR (old.shared_target IS DISTINCT FROM new.shared_target))) EXECUTE FUNCTION etl.version_pipeline();
@@ -1511,12 +1935,16 @@ CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl
 CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
 CREATE TRIGGER notify_of_quarantine AFTER INSERT ON etl.etl_quarantine REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION etl.notify_of_quarantine();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
+CREATE TRIGGER mark_at_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW WHEN ((((new.rows_inserted + new.rows_updated) + new.rows_deleted) > 0)) EXECUTE FUNCTION etl.mark_at_batch();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.parts_total > 0) AND (old.status = 'RUNNING'::text) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.leave_parts();
+CREATE TRIGGER mark_at_end AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.mark_at_end();
+CREATE TRIGGER mark_at_takeover AFTER UPDATE OF attempt ON etl.etl_runs FOR EACH ROW WHEN (((new.attempt > old.attempt) AND (old.attempt > 0) AND (new.batches > 0))) EXECUTE FUNCTION etl.mark_at_takeover();
 CREATE TRIGGER notify_of_held_back AFTER UPDATE OF held_back ON etl.etl_runs FOR EACH ROW WHEN (((new.held_back ->> 'since'::text) IS NOT NULL)) EXECUTE FUNCTION etl.notify_of_held_back();
 CREATE TRIGGER notify_of_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['FAILED'::text, 'SUCCESS'::text])))) EXECUTE FUNCTION etl.notify_of_run();
+CREATE TRIGGER take_marks AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = 'REQUESTED'::text) AND (new.status = 'RUNNING'::text))) EXECUTE FUNCTION etl.take_marks();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_stalled_run AFTER UPDATE OF stalled_since ON etl.etl_runs FOR EACH ROW WHEN (((old.stalled_since IS NULL) AND (new.stalled_since IS NOT NULL))) EXECUTE FUNCTION etl.tell_of_stalled_run();

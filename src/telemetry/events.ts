@@ -283,6 +283,10 @@ export class Events {
     else this.#log.debug('Next run scheduled.', facts)
   }
 
+  followersRequested(runIds: readonly string[]): void {
+    this.#log.info('Runs requested because upstream pipelines changed rows.', { run_ids: runIds })
+  }
+
   connectionLost(where: string, error: Error): void {
     this.#log.error(`Connection to ${where} lost.`, aboutError(error))
   }

@@ -12,6 +12,7 @@ import type { InspectService } from '../services/inspect.js'
 import type { LineageService } from '../services/lineage.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { NotificationService } from '../services/notifications.js'
+import type { OrderService } from '../services/order.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { QuarantineService } from '../services/quarantine.js'
 import type { RunWaiter } from '../services/run-waiter.js'
@@ -24,6 +25,7 @@ import { controlRoutes } from './control.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { fleetQuarantineRoutes } from './fleet-quarantine.js'
+import { graphRoutes } from './graph.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
@@ -47,6 +49,7 @@ export interface Services {
   readonly control: ControlService
   readonly inspect: InspectService
   readonly lineage: LineageService
+  readonly order: OrderService
   readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
@@ -76,6 +79,7 @@ export function apiRoutes(app: Api, services: Services): void {
   inspectRoutes(app, services.inspect)
   scheduleRoutes(app)
   lineageRoutes(app, services.lineage)
+  graphRoutes(app, services.order)
   runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)
   taskRoutes(app, services.transforms)
