@@ -405,25 +405,43 @@ END $$;
 CREATE FUNCTION etl.cycle_of(pipeline uuid) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'pg_temp'
 AS $$
+DECLARE
+  seen uuid[] := ARRAY[pipeline];
+  -- The place in "seen" that each was reached from.
+  reached_from integer[] := ARRAY[0];
+  names text;
+  at integer := 0;
+  follower uuid;
 BEGIN
   -- Two changes that together close a cycle come one after the other.
   PERFORM pg_advisory_xact_lock(1986622066, 3);
-  RETURN (
+  IF pipeline NOT IN (
     WITH RECURSIVE below (id) AS (
       SELECT e.downstream_id FROM etl.pipeline_edges e WHERE e.upstream_id = pipeline
       UNION SELECT e.downstream_id FROM below b JOIN etl.pipeline_edges e ON e.upstream_id = b.id
-    ), above (id) AS (
-      -- Only nodes that are also below: those on a cycle.
-      SELECT pipeline WHERE pipeline IN (SELECT b.id FROM below b)
-      UNION SELECT e.upstream_id FROM above a JOIN etl.pipeline_edges e ON e.downstream_id = a.id JOIN below b ON b.id = e.upstream_id
-    ), walk (id, path) AS (
-      SELECT a.id, ARRAY[a.id] FROM above a WHERE a.id = pipeline
-      UNION ALL
-      SELECT e.downstream_id, w.path || e.downstream_id FROM walk w JOIN etl.pipeline_edges e ON e.upstream_id = w.id JOIN above a ON a.id = e.downstream_id
-       WHERE cardinality(w.path) = 1 OR w.id <> pipeline AND e.downstream_id <> ALL (w.path[2:])
-    )
-    SELECT (SELECT string_agg(p.name, ' → ' ORDER BY s.place) FROM unnest(w.path) WITH ORDINALITY s(id, place) JOIN etl.etl_pipelines p ON p.id = s.id)
-      FROM walk w WHERE w.id = pipeline AND cardinality(w.path) > 1 ORDER BY cardinality(w.path) LIMIT 1);
+    ) SELECT b.id FROM below b) THEN
+    RETURN NULL;
+  END IF;
+  -- Breadth first, for the shortest path: enumerating all of them would take exponential time.
+  LOOP
+    at := at + 1;
+    FOR follower IN SELECT p.id FROM etl.etl_pipelines p
+                     WHERE p.id IN (SELECT e.downstream_id FROM etl.pipeline_edges e WHERE e.upstream_id = seen[at]) ORDER BY p.name
+    LOOP
+      IF follower = pipeline THEN
+        names := (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = pipeline);
+        WHILE at > 0 LOOP
+          names := (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = seen[at]) || ' → ' || names;
+          at := reached_from[at];
+        END LOOP;
+        RETURN names;
+      END IF;
+      IF follower <> ALL (seen) THEN
+        seen := seen || follower;
+        reached_from := reached_from || at;
+      END IF;
+    END LOOP;
+  END LOOP;
 END $$;
 COMMENT ON FUNCTION etl.cycle_of(uuid) IS 'The names along a cycle through this pipeline. NULL: there is none.';
 
