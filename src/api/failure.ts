@@ -72,6 +72,13 @@ function refusedByDatabase(thrown: unknown): VitrinaError | null {
     return as('TASK_PLAN_INVALID', sentence(message), hint ?? 'Send the whole plan in one request.')
   // VT005 is raised by etl.refuse_second_writer: two users claimed the same target at the same moment.
   if (sqlstate === 'VT005') return as('TARGET_TAKEN', sentence(message), hint ?? 'Choose another target.')
+  // VT006 is raised by etl.require_no_cycle.
+  if (sqlstate === 'VT006')
+    return as(
+      'ORDER_CYCLE',
+      sentence(message),
+      hint ?? 'Read another table, or set after to none on one of these pipelines.',
+    )
   if (/^22/.test(sqlstate))
     return as(
       'REQUEST_INVALID',

@@ -61,6 +61,7 @@ import { InspectService } from './services/inspect.js'
 import { LineageService } from './services/lineage.js'
 import { MetricsService } from './services/metrics.js'
 import { NotificationService } from './services/notifications.js'
+import { OrderService } from './services/order.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
 import { QuarantineService } from './services/quarantine.js'
@@ -163,6 +164,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   closeInOrder(app, services, [
     new Housekeeping(options.stores, options.retention),
     new FreshnessWatch(services.freshness),
+    services.order,
   ])
   return app as unknown as FastifyInstance
 }
@@ -216,6 +218,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     lineage: new LineageService(options.lineage, catalog, pipelines),
+    order: new OrderService({ catalog, inspector, editor: stores.editor }),
     inspect: new InspectService({
       inspector,
       reconciler,

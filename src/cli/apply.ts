@@ -74,9 +74,12 @@ interface Work {
   run(): Promise<unknown>
 }
 
+/** A target may be taken until a later change frees it; a pipeline to follow may be created or freed by one. */
+const MAY_PASS: ReadonlySet<string> = new Set(['TARGET_TAKEN', 'AFTER_UNKNOWN', 'ORDER_CYCLE'])
+
 /**
- * One after another: changes made before a failure are kept, and the next apply continues from there. A target may be
- * taken until a later change frees or shares it, so such a change is retried after the others.
+ * One after another: changes made before a failure are kept, and the next apply continues from there. What a later
+ * change may allow is retried after the others.
  */
 async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
   for (let left = workOf(server, plan, how); left.length > 0; ) {
@@ -87,7 +90,7 @@ async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
         await work.run()
         how.report(`${good('✓')} ${work.done}`)
       } catch (error) {
-        if (!(error instanceof VitrinaError) || error.code !== 'TARGET_TAKEN') throw error
+        if (!(error instanceof VitrinaError) || !MAY_PASS.has(error.code)) throw error
         waiting.push(work)
         refusal ??= error
       }

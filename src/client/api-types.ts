@@ -120,6 +120,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get which pipelines follow which, and what is due.
+         * @description Requires the role viewer.
+         */
+        get: operations["getGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -1591,6 +1611,28 @@ export interface components {
             /** @description The name of the rule. */
             rule: string;
         };
+        Due: {
+            /** @description The pipelines that it follows and that have changed rows. Empty: it was requested together with others. */
+            changed: string[];
+            /** @description Its run, if it was requested together with others; null: the run is created when it starts. */
+            run_id: string | null;
+            /** @description When the first change was committed that it has not read, or when it was requested. */
+            since: string;
+            /** @description Why it does not run yet. null: its run is about to be requested. */
+            waiting: {
+                /**
+                 * @description The reason, for programs.
+                 * @enum {string}
+                 */
+                code: "UPSTREAM_RUNS" | "UPSTREAM_FAILED" | "UPSTREAM_PAUSED" | "UPSTREAM_HELD" | "PIPELINE_ACTIVE" | "PIPELINE_FAILED" | "PIPELINE_PAUSED" | "PIPELINE_DISABLED";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description What to do. */
+                hint: string;
+                /** @description The pipeline that it waits for. */
+                upstream: string | null;
+            } | null;
+        };
         EventGap: {
             /** @description The number after which events were requested. */
             after: number;
@@ -1623,6 +1665,8 @@ export interface components {
          *       "age_seconds": 412,
          *       "budget_seconds": 300,
          *       "budget_left_seconds": -112,
+         *       "needed_seconds": 300,
+         *       "needed_by": null,
          *       "breached": true,
          *       "due_at": "2026-07-01T06:04:56.000000Z",
          *       "cause": {
@@ -1647,7 +1691,7 @@ export interface components {
                  * @description What prevents newer data.
                  * @enum {string}
                  */
-                code: "DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT";
+                code: "DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT";
                 /** @description The same as a sentence. */
                 detail: string;
                 /** @description What to do. */
@@ -1657,6 +1701,10 @@ export interface components {
             data_as_of: string | null;
             /** @description When the next run is requested so that it ends in time. null: by schedule or request only. */
             due_at: string | null;
+            /** @description The pipeline that follows it and needs newer data. null: its own limit is the tightest. */
+            needed_by: string | null;
+            /** @description How old it may become for the pipelines that follow it and for itself. null: no limit. */
+            needed_seconds: number | null;
         };
         LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["PipelineFreshnessEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["RunStalledEvent"] | components["schemas"]["BatchCommittedEvent"];
         LogLine: {
@@ -1891,6 +1939,70 @@ export interface components {
             /** @description How to fix it. */
             hint: string | null;
         };
+        OrderGraph: {
+            /** @description Which pipeline follows which. */
+            edges: {
+                /** @description The id of the pipeline that runs first. */
+                from: string;
+                /**
+                 * @description lineage: it reads what the first one fills. declared: it names the first one in its field after.
+                 * @enum {string}
+                 */
+                kind: "lineage" | "declared";
+                /** @description The id of the pipeline that follows it. */
+                to: string;
+                /** @description The table; null: declared. */
+                via: string | null;
+            }[];
+            /** @description Every pipeline, by name. */
+            nodes: {
+                /** @description Why it has to run although no run was requested. null: it does not. */
+                due: components["schemas"]["Due"] | null;
+                /** @description Runners run only enabled pipelines. */
+                enabled: boolean;
+                /** @description The id of the pipeline. */
+                id: string;
+                /** @description The last run that ended. */
+                last_run: {
+                    /** @description When it ended. */
+                    finished_at: string | null;
+                    /** @description The id of the run. */
+                    id: string;
+                    /** @description Rows deleted from the mart. */
+                    rows_deleted: number;
+                    /** @description Rows inserted or updated. */
+                    rows_written: number;
+                    /**
+                     * @description How it ended.
+                     * @enum {string}
+                     */
+                    status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+                } | null;
+                /** @description Its name. */
+                name: string;
+                /**
+                 * @description Its status.
+                 * @enum {string}
+                 */
+                status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                /** @description What it fills. */
+                target: string;
+            }[];
+            /** @description What is not followed although it could be. */
+            problems: {
+                /** @description The name or the table that is not followed. */
+                about: string;
+                /**
+                 * @description The reason, for programs.
+                 * @enum {string}
+                 */
+                code: "AFTER_UNKNOWN" | "ORDER_CYCLE";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description The pipeline that does not follow. */
+                pipeline_id: string;
+            }[];
+        };
         Part: {
             /** @description Its rows come after this key; null: the first rows. */
             after_key: string[] | null;
@@ -1966,6 +2078,8 @@ export interface components {
          *       "freshness": null,
          *       "schedule_interval": "15m",
          *       "schedule_timezone": "UTC",
+         *       "after": "auto",
+         *       "on_upstream_failure": "wait",
          *       "quarantine_limit": 100,
          *       "delete_brake": 0.5,
          *       "status": "IDLE",
@@ -1977,6 +2091,8 @@ export interface components {
          *     }
          */
         Pipeline: {
+            /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+            after: "auto" | "none" | string[];
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
             /**
@@ -2026,6 +2142,11 @@ export interface components {
             mode: "full" | "incremental";
             /** @description A unique name. */
             name: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @enum {string}
+             */
+            on_upstream_failure: "wait" | "run";
             /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
             parallelism: number | "auto";
             /** @description Rows that a run may quarantine before it fails. */
@@ -2184,6 +2305,14 @@ export interface components {
         };
         PipelineInput: {
             /**
+             * @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.
+             * @default auto
+             * @example [
+             *       "film_dim"
+             *     ]
+             */
+            after?: "auto" | "none" | string[];
+            /**
              * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
@@ -2258,6 +2387,12 @@ export interface components {
              * @example film_dim
              */
             name: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @default wait
+             * @enum {string}
+             */
+            on_upstream_failure?: "wait" | "run";
             /**
              * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
              * @default 1
@@ -2507,6 +2642,8 @@ export interface components {
             type: "SQL" | "PYTHON";
         };
         PipelinePatch: {
+            /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+            after?: ("auto" | "none" | string[]) | null;
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size?: (number | "auto") | null;
             /** @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal). */
@@ -2536,6 +2673,8 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /** @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway. */
+            on_upstream_failure?: ("wait" | "run") | null;
             /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
             parallelism?: (number | "auto") | null;
             /** @description Rows that a run may quarantine before it fails. */
@@ -2620,6 +2759,8 @@ export interface components {
         PipelineStatus: {
             /** @description The run that is requested or in progress. */
             current_run: components["schemas"]["Run"] | null;
+            /** @description Why it has to run although no run was requested. null: it does not. */
+            due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
             /** @description The id of the pipeline. */
@@ -2921,7 +3062,7 @@ export interface components {
                  * @description No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).
                  * @enum {string}
                  */
-                code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT";
+                code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM_RUNS" | "UPSTREAM_FAILED" | "UPSTREAM_PAUSED" | "UPSTREAM_HELD" | "PIPELINE_ACTIVE" | "PIPELINE_FAILED" | "PIPELINE_PAUSED" | "PIPELINE_DISABLED";
                 /** @description The same as a sentence. */
                 detail: string;
                 /** @description What to do. */
@@ -2945,6 +3086,8 @@ export interface components {
             run?: components["schemas"]["Run"];
             /** @description The id of the run. */
             run_id: string;
+            /** @description With the parameter with: every run of the wave, in the order in which they may start. */
+            runs?: components["schemas"]["Run"][];
             /**
              * @description The status of the pipeline.
              * @enum {string}
@@ -3138,6 +3281,14 @@ export interface components {
         };
         UnsavedPipeline: {
             /**
+             * @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.
+             * @default auto
+             * @example [
+             *       "film_dim"
+             *     ]
+             */
+            after?: "auto" | "none" | string[];
+            /**
              * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
@@ -3212,6 +3363,12 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @default wait
+             * @enum {string}
+             */
+            on_upstream_failure?: "wait" | "run";
             /**
              * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
              * @default 1
@@ -3329,6 +3486,14 @@ export interface components {
         };
         UnsavedQuery: {
             /**
+             * @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.
+             * @default auto
+             * @example [
+             *       "film_dim"
+             *     ]
+             */
+            after?: "auto" | "none" | string[];
+            /**
              * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
@@ -3403,6 +3568,12 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /**
+             * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+             * @default wait
+             * @enum {string}
+             */
+            on_upstream_failure?: "wait" | "run";
             /**
              * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
              * @default 1
@@ -3837,6 +4008,33 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getGraph: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderGraph"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -4551,6 +4749,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+                        after: "auto" | "none" | string[];
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
@@ -4615,6 +4815,11 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /**
+                         * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+                         * @enum {string}
+                         */
+                        on_upstream_failure: "wait" | "run";
                         /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
                         parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
@@ -4786,6 +4991,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+                        after: "auto" | "none" | string[];
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
@@ -4850,6 +5057,11 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /**
+                         * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+                         * @enum {string}
+                         */
+                        on_upstream_failure: "wait" | "run";
                         /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
                         parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
@@ -5612,6 +5824,8 @@ export interface operations {
             query?: {
                 /** @description Responds when the run has ended or this time is up (1s to 60s), and includes the run. */
                 wait?: string;
+                /** @description Request a wave of runs: also of the pipelines that this one follows (upstream), of those that follow it (downstream), or both (all). Each run starts after those of the pipelines that it follows. */
+                with?: "upstream" | "downstream" | "all";
             };
             header?: {
                 /** @description The same key within 24 hours returns the same run. */
@@ -5808,6 +6022,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request. */
+                        after: "auto" | "none" | string[];
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
@@ -5872,6 +6088,11 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /**
+                         * @description If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.
+                         * @enum {string}
+                         */
+                        on_upstream_failure: "wait" | "run";
                         /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
                         parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
@@ -6715,7 +6936,7 @@ export interface operations {
                              * @description No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).
                              * @enum {string}
                              */
-                            code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT";
+                            code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM_RUNS" | "UPSTREAM_FAILED" | "UPSTREAM_PAUSED" | "UPSTREAM_HELD" | "PIPELINE_ACTIVE" | "PIPELINE_FAILED" | "PIPELINE_PAUSED" | "PIPELINE_DISABLED";
                             /** @description The same as a sentence. */
                             detail: string;
                             /** @description What to do. */

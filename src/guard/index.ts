@@ -1,4 +1,4 @@
-import type { GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
+import type { AcceptedQuery, GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { ClosableGuardSession } from './reach.js'
@@ -50,12 +50,16 @@ export class SqlGuard implements QueryGuard {
 
   /** The same two layers for a caller that runs the query in this session, which stays open. */
   async textToRun(sql: string, session: GuardSession, origin: QueryOrigin = {}): Promise<string> {
+    return (await this.accept(sql, session, origin)).canonical
+  }
+
+  async accept(sql: string, session: GuardSession, origin: QueryOrigin = {}): Promise<AcceptedQuery> {
     const verdict = await this.check(sql, async () => ({
       run: (text) => session.run(text),
       rows: (text, values) => session.rows(text, values),
       close: async () => {},
     }))
     if (!verdict.ok) throw rejectionError(verdict, origin)
-    return verdict.canonical
+    return verdict
   }
 }

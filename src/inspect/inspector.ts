@@ -10,6 +10,7 @@ import {
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import type { Blocker } from '../model/freshness.js'
+import type { RelationRead } from '../model/order.js'
 import {
   finalTarget,
   type Pipeline,
@@ -34,6 +35,7 @@ import type { Inspector, ValidationDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
+import { databaseNames } from '../postgres/database-place.js'
 import { inspectionError, onSide } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { READ_ONLY, type Session } from '../postgres/session.js'
@@ -93,6 +95,17 @@ export class PipelineInspector implements Inspector {
     }
     // Without the server the columns are unknown.
     return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
+  }
+
+  async reads(pipeline: Pipeline, signal: AbortSignal): Promise<readonly RelationRead[]> {
+    const { guard, readerUrl, connections } = this.#settings
+    const checked = await this.#checkQuery(pipeline, signal)
+    // A table that does not exist yet is a mart that another pipeline is about to create: its name is in the text.
+    const text = checked.ok ? null : await guard.check(readerQuery(pipeline))
+    const named = text?.ok ? text.relations : []
+    const tables = !checked.ok ? named : 'reached' in checked ? checked.reached : checked.relations
+    const names = databaseNames(readerUrl, connections)(pipeline.sourceConnection)
+    return names.flatMap((connection) => tables.map(({ schema, table }) => ({ connection, schema, table })))
   }
 
   async #checkQuery(

@@ -1,3 +1,4 @@
+import { placeOf } from '../postgres/database-place.js'
 import type { TableName } from '../sql/identifiers.js'
 
 /** A server and a database on it, as needed for names. */
@@ -29,21 +30,6 @@ export class Homes {
     if (known === undefined) this.#byPlace.set(place, { connection: name, url })
     return known ?? { connection: name, url }
   }
-}
-
-/** Host, port and database: what identifies a database. Never user or password. */
-export function partsOf(url: string): { host: string; port: string; database: string } {
-  const { hostname, port, pathname, searchParams } = new URL(url)
-  return {
-    host: hostname || searchParams.get('host') || 'localhost',
-    port: port || '5432',
-    database: decodeURIComponent(pathname.slice(1)),
-  }
-}
-
-function placeOf(url: string): string {
-  const { host, port, database } = partsOf(url)
-  return `${host === '127.0.0.1' ? 'localhost' : host}:${port}/${database}`
 }
 
 /** `content.film_work`, quoted only where necessary, and with its connection if it has one. */

@@ -10,6 +10,7 @@ import {
 } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
+import { databaseNames } from '../postgres/database-place.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
@@ -67,7 +68,7 @@ export async function startRunner(
   try {
     for (const warning of await requireUsableServer(writerUrl)) log.warn(warning)
     await requireMigrated((sql) => database.query(sql))
-    const queue = new RunQueueRepository(database)
+    const queue = new RunQueueRepository(database, databaseNames(writerUrl, settings.connections))
     const runLog = new RunLogWriter(database, settings.RUN_LOG_MAX_LINES)
     const events = new Events(
       keepingRunLines(log, (line) => runLog.keep(line)),

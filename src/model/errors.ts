@@ -56,6 +56,16 @@ export const ERRORS = {
     class: 'stop',
     means: 'The task plan of a pipeline has steps that cannot run.',
   },
+  ORDER_CYCLE: {
+    number: 1104,
+    class: 'stop',
+    means: 'Pipelines would follow each other in a circle.',
+  },
+  AFTER_UNKNOWN: {
+    number: 1105,
+    class: 'stop',
+    means: 'The field after names a pipeline that does not exist.',
+  },
   USAGE_INVALID: { number: 1201, class: 'stop', means: 'Invalid command usage.' },
   CONTEXT_UNKNOWN: {
     number: 1202,

@@ -1,4 +1,4 @@
-import { explainWaiting, type HeldBack, WAITING_CODES, type Waiting } from './run.js'
+import { explainWaiting, type HeldBack, type Waiting } from './run.js'
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const LONGEST_SECONDS = 366 * UNITS.d
@@ -23,10 +23,13 @@ type SlowPhase = keyof typeof PHASES
 
 const FAILURES = ['FAILED', 'BRAKE', 'QUARANTINE', 'RETRYING', 'CONNECTION_LOST', 'CAPTURE_FAILING'] as const
 
+const UNCLAIMED = ['NO_RUNNER', 'NO_RUNNER_FOR_TAGS', 'CONNECTION_LIMIT'] as const
+
 export const STALE_CODES = [
   ...['DISABLED', 'PAUSED', 'PAUSING', 'NEVER_RUN', 'CANCELLED', 'QUEUE', 'RUNNER_SILENT'],
   ...FAILURES,
-  ...WAITING_CODES,
+  ...UNCLAIMED,
+  'UPSTREAM',
   ...['LOCK', 'HELD_BACK', 'CAPTURE_STOPPED', 'FIRST_LOAD', 'SLOW_FIRST_BATCH', 'SLOW_RUN'],
   ...Object.keys(PHASES),
 ] as [StaleCause['code'], ...StaleCause['code'][]]
@@ -55,7 +58,8 @@ export type StaleCause =
   | { readonly code: 'QUEUE'; readonly since: string; readonly ahead: number; readonly running: number }
   | { readonly code: 'RUNNER_SILENT'; readonly runner: string | null; readonly since: string | null }
   | Failed
-  | Waiting
+  | Extract<Waiting, { readonly code: (typeof UNCLAIMED)[number] }>
+  | { readonly code: 'UPSTREAM'; readonly upstream: string; readonly cause: StaleCause | null }
   | ({ readonly code: 'LOCK' } & Blocker)
   | ({ readonly code: 'HELD_BACK' } & HeldBack)
   | { readonly code: 'FIRST_LOAD' | 'SLOW_FIRST_BATCH' | 'SLOW_RUN'; readonly seconds: number | null }
@@ -73,6 +77,10 @@ export interface Freshness {
   readonly ageSeconds: number | null
   /** How old the data may become; null: no limit. */
   readonly budgetSeconds: number | null
+  /** The same, or less if a follower needs newer data. */
+  readonly neededSeconds: number | null
+  /** The name of that follower; null: its own limit is the tightest. */
+  readonly neededBy: string | null
   readonly breached: boolean
   /** When a run will be requested; null: by its schedule or on request only. */
   readonly dueAt: string | null
@@ -183,6 +191,12 @@ const EXPLANATIONS: Explanations = {
   NO_RUNNER: explainWaiting,
   NO_RUNNER_FOR_TAGS: explainWaiting,
   CONNECTION_LIMIT: explainWaiting,
+  UPSTREAM: ({ upstream, cause }) => {
+    if (cause === null)
+      return { detail: `It follows ${upstream}, whose data is too old.`, hint: `Look at the runs of ${upstream}.` }
+    const { detail, hint } = explainStaleness(cause)
+    return { detail: `It follows ${upstream}, whose data is too old: ${detail}`, hint }
+  },
   LOCK: ({ side, pid, application, table, since }) => ({
     detail: `The run waits for a lock${table === null ? '' : ` on ${table}`} in the ${side} database, held by session ${pid}${application === '' ? '' : ` (${application})`}${since === null ? '' : `, whose transaction began at ${since}`}.`,
     hint: 'End that transaction; the run continues by itself.',

@@ -20,6 +20,8 @@ export interface FieldDefinition {
   readonly response?: z.ZodType
   /** What NULL in the column means in requests, files and responses. */
   readonly nullMeans?: string
+  /** What an empty list in the column means there. */
+  readonly emptyMeans?: string
   readonly change: ChangeRule
   /** The option of "pipelines create" and "pipelines update". How its value is read follows from `schema`. */
   readonly option?: { readonly flag: string; readonly help: string; readonly helpForNo?: string }
@@ -281,6 +283,37 @@ export const PIPELINE_FIELDS = {
       .meta({ example: 'Europe/Moscow' }),
     change: 'always',
     option: { flag: '--timezone <zone>', help: 'time zone of a cron expression' },
+  },
+  after: {
+    schema: z
+      .union([z.literal('auto'), z.literal('none'), z.array(line(200)).max(100)], {
+        error: 'must be "auto", "none" or a list of names of pipelines',
+      })
+      .default('auto')
+      .describe(
+        'Which pipelines it follows. auto: those that fill the tables it reads. A list: these as well, for what lineage cannot see. none: it runs only on schedule or request.',
+      )
+      .meta({ example: ['film_dim'] }),
+    nullMeans: 'auto',
+    emptyMeans: 'none',
+    change: 'always',
+    option: {
+      flag: '--after <pipelines>',
+      help: 'auto, none, or names of pipelines to follow as well; repeat the option or separate with commas',
+    },
+  },
+  on_upstream_failure: {
+    schema: z
+      .enum(['wait', 'run'])
+      .default('wait')
+      .describe(
+        'If a pipeline that it follows directly failed or is paused. wait: it is held back. run: it runs anyway.',
+      ),
+    change: 'always',
+    option: {
+      flag: '--on-upstream-failure <how>',
+      help: 'what to do after a failure of a followed pipeline',
+    },
   },
   quarantine_limit: {
     schema: z

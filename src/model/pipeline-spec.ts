@@ -16,8 +16,12 @@ export type PipelineSpec = { readonly [F in PipelineField as CamelCase<F>]: Pipe
 export type PipelineColumns = { readonly [F in PipelineField]: Frozen<Stored<F>> }
 
 type Stored<F extends PipelineField> = (typeof PIPELINE_FIELDS)[F] extends { nullMeans: infer Value }
-  ? Exclude<PipelineValues[F], Value> | null
+  ? Exclude<PipelineValues[F], Value | EmptyValue<F>> | null
   : PipelineValues[F]
+
+type EmptyValue<F extends PipelineField> = (typeof PIPELINE_FIELDS)[F] extends { emptyMeans: infer Value }
+  ? Value
+  : never
 
 type Frozen<T> = T extends readonly (infer Item)[] ? readonly Item[] : T extends object ? Readonly<T> : T
 
@@ -26,8 +30,8 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   : Name
 
 const PROPERTIES = PIPELINE_FIELD_NAMES.map((name) => {
-  const { nullMeans }: FieldDefinition = PIPELINE_FIELDS[name]
-  return { name, property: camelCase(name) as keyof PipelineSpec, nullMeans }
+  const { nullMeans, emptyMeans }: FieldDefinition = PIPELINE_FIELDS[name]
+  return { name, property: camelCase(name) as keyof PipelineSpec, nullMeans, emptyMeans }
 })
 
 /** A row of the database as the program uses it. */
@@ -41,18 +45,20 @@ export function columnsOf(spec: PipelineSpec): PipelineColumns {
 
 /** A request or a file as the program uses it. */
 export function specOfValues(values: PipelineValues): PipelineSpec {
-  const entries = PROPERTIES.map(({ name, property, nullMeans }) => {
+  const entries = PROPERTIES.map(({ name, property, nullMeans, emptyMeans }) => {
     const value = values[name]
+    if (emptyMeans !== undefined && value === emptyMeans) return [property, []]
     return [property, nullMeans !== undefined && value === nullMeans ? null : value]
   })
   return Object.fromEntries(entries) as never
 }
 
 export function valuesOfSpec(spec: PipelineSpec): PipelineValues {
-  const entries = PROPERTIES.map(({ name, property, nullMeans }) => [
-    name,
-    spec[property] ?? nullMeans ?? null,
-  ])
+  const entries = PROPERTIES.map(({ name, property, nullMeans, emptyMeans }) => {
+    const value = spec[property]
+    if (emptyMeans !== undefined && Array.isArray(value) && value.length === 0) return [name, emptyMeans]
+    return [name, value ?? nullMeans ?? null]
+  })
   return Object.fromEntries(entries) as never
 }
 

@@ -1,3 +1,4 @@
+import { explainHeld, HELD_CODES, type Held } from './order.js'
 import type { RunStatus } from './status.js'
 
 /**
@@ -140,10 +141,11 @@ export interface RunSurroundings {
   readonly expectedRowsRead: number | null
 }
 
-export const WAITING_CODES = ['NO_RUNNER', 'NO_RUNNER_FOR_TAGS', 'CONNECTION_LIMIT'] as const
+export const WAITING_CODES = ['NO_RUNNER', 'NO_RUNNER_FOR_TAGS', 'CONNECTION_LIMIT', ...HELD_CODES] as const
 
-/** As the function etl.why_waiting returns it. */
+/** As the functions etl.why_waiting and, for a run that was requested together with others, etl.why_held return it. */
 export type Waiting =
+  | Held
   | { readonly code: 'NO_RUNNER' }
   | { readonly code: 'NO_RUNNER_FOR_TAGS'; readonly tags: readonly string[] }
   | {
@@ -168,6 +170,8 @@ export function explainWaiting(waiting: Waiting): { readonly detail: string; rea
         detail: `Connection ${waiting.connection} has ${waiting.runs} of ${waiting.limit} runs at once.`,
         hint: 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
       }
+    default:
+      return explainHeld(waiting)
   }
 }
 

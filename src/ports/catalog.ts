@@ -8,6 +8,7 @@ import type {
   QuarantineStatus,
   RunLogLine,
 } from '../model/history.js'
+import type { Due, OrderGraph } from '../model/order.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
@@ -111,6 +112,12 @@ export interface Catalog {
   runSurroundings(run: Run): Promise<RunSurroundings>
   /** The run that is requested or in progress, and the last one that ended. */
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
+  /** Which pipelines follow which, and what is due. */
+  orderGraph(): Promise<OrderGraph>
+  /** Null: nothing has changed that the pipeline would have to read. */
+  dueOf(pipelineId: string): Promise<Due | null>
+  /** Pipelines whose tables are not known: created with SQL, or before there was an order. */
+  pipelinesWithoutReads(): Promise<string[]>
   /** Newest first. */
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
   /** In the order of their keys. */

@@ -3,6 +3,8 @@ import type { Freshness, StaleCause } from '../model/freshness.js'
 export interface FreshnessStore {
   /** Null: there is no such pipeline. */
   freshness(pipelineId: string): Promise<Freshness | null>
+  /** Passes limits to the pipelines that others follow, and the age of data to those that follow them. */
+  inherit(): Promise<void>
   /** Pipelines whose data became too old, or is no longer too old, since the last note. */
   unnotedBreaches(): Promise<readonly Freshness[]>
   /** Has no effect if another API has noted it, or if it has changed again. Null: it is not too old any more. */

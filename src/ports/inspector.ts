@@ -1,4 +1,5 @@
 import type { Blocker } from '../model/freshness.js'
+import type { RelationRead } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
@@ -15,6 +16,8 @@ export interface Inspector {
    * that only lacks a table may be saved: the table may be created later.
    */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
+  /** The tables that the pipeline reads, under every name of their database. Without the source: those in its text. */
+  reads(pipeline: Pipeline, signal: AbortSignal): Promise<readonly RelationRead[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
   /** A session that holds a lock for which a run of the pipeline waits; null: none. */
   blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null>

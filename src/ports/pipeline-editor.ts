@@ -1,5 +1,6 @@
 import type { Author } from '../model/access.js'
 import type { PipelineVersion } from '../model/history.js'
+import type { RelationRead } from '../model/order.js'
 import type { Manager, Pipeline, PipelineSpec, Task } from '../model/pipeline.js'
 import type { Page, State } from './catalog.js'
 
@@ -31,6 +32,8 @@ export interface PipelineChange {
   readonly action: string
   readonly author: Author
   readonly decide: Decide
+  /** What it reads now; null: as before. */
+  readonly reads: readonly RelationRead[] | null
 }
 
 /** Where a pipeline writes, or would write. */
@@ -52,10 +55,12 @@ export interface TargetClaim {
 export interface PipelineEditor {
   /** A pipeline that writes to the same target and blocks this one. Null: the target is free. */
   otherWriter(claim: TargetClaim): Promise<{ readonly id: string; readonly name: string } | null>
-  /** Throws PIPELINE_NAME_TAKEN. */
-  create(draft: PipelineDraft, author: Author): Promise<Pipeline>
-  /** Null: the pipeline does not exist. */
+  /** Throws PIPELINE_NAME_TAKEN, AFTER_UNKNOWN. */
+  create(draft: PipelineDraft, author: Author, reads: readonly RelationRead[]): Promise<Pipeline>
+  /** Null: the pipeline does not exist. Throws PIPELINE_NAME_TAKEN, AFTER_UNKNOWN. */
   change(id: string, change: PipelineChange): Promise<Pipeline | null>
+  /** Stores what a pipeline reads without changing it. What would close a cycle is not followed. */
+  learnReads(id: string, reads: readonly RelationRead[]): Promise<void>
   /** False: the pipeline does not exist. Throws while it is running, and if `check` does. */
   remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean>
   /** Sets the checkpoint; `decide` checks the pipeline first. Null: the pipeline does not exist. */

@@ -10,6 +10,14 @@ export interface QueryOrigin {
   readonly isDerived?: boolean
 }
 
+/** A query that may be run. */
+export interface AcceptedQuery {
+  /** The only text that may be run. */
+  readonly canonical: string
+  /** The tables that it reads, those behind views and partitions included. */
+  readonly reached: readonly { readonly schema: string; readonly table: string }[]
+}
+
 /**
  * Decides whether a query may be run, and with which text. Called before each attempt, each preview and each
  * comparison.
@@ -21,4 +29,6 @@ export interface QueryGuard {
    * nothing remains in the database.
    */
   textToRun(query: string, session: GuardSession, origin?: QueryOrigin): Promise<string>
+  /** The same, with the tables that it reads. */
+  accept(query: string, session: GuardSession, origin?: QueryOrigin): Promise<AcceptedQuery>
 }

@@ -1,5 +1,6 @@
 import type { Author } from '../model/access.js'
 import type { QuarantinedRow } from '../model/history.js'
+import type { Wave } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 
@@ -10,6 +11,18 @@ export interface RunRequest {
   readonly externalRef?: string
   /** A request that may be repeated for a day, and its content. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string }
+}
+
+/** A run together with those of the pipelines that it follows, or that follow it. */
+export interface WaveRequest extends RunRequest {
+  readonly wave: Wave
+}
+
+/** `run` is that of the requested pipeline, `runs` are all of them, in the order in which they may start. */
+export interface RequestedWave {
+  readonly run: Run
+  readonly runs: readonly Run[]
+  readonly replayed: boolean
 }
 
 /** `force`: does not wait for the batch in progress. The run ends now, and its holder can commit nothing more. */
@@ -25,6 +38,11 @@ export interface RunControl {
    * PIPELINE_DISABLED, RUN_ACTIVE, IDEMPOTENCY_KEY_REUSED.
    */
   requestRun(request: RunRequest): Promise<{ run: Run; replayed: boolean } | null>
+  /**
+   * Plans a run for each pipeline of the wave; each begins after those that it follows. Null: the pipeline does not
+   * exist. Throws PIPELINE_DISABLED, RUN_ACTIVE, IDEMPOTENCY_KEY_REUSED.
+   */
+  requestWave(request: WaveRequest): Promise<RequestedWave | null>
   /**
    * Requests the run that repairs these rows, each key as the texts of its columns; a run that is requested or in
    * progress takes them along. Null: the pipeline does not exist, or it is about to pause. Throws PIPELINE_DISABLED.

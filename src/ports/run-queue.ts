@@ -43,6 +43,12 @@ export interface RunQueue {
   /** Renews the lease; also the heartbeat of a long batch. */
   renew(claim: Claim, leaseSeconds: number): Promise<Control>
   planned(claim: Claim, plan: RunPlan): Promise<void>
+  /** Stores the tables that the pipeline reads. What would close a cycle is not followed. */
+  reads(claim: Claim, tables: readonly { readonly schema: string; readonly table: string }[]): Promise<void>
+  /** A live pipeline has committed changes in another database: its followers are due. */
+  changed(claim: Claim): Promise<void>
+  /** Requests the runs of followers that are due; returns their ids. Any runner may do so at any moment. */
+  requestDue(): Promise<string[]>
   /**
    * Records a batch and renews the lease, last before the batch is committed. With `session`, inside the transaction
    * of the batch.
@@ -85,7 +91,7 @@ export interface RunQueue {
   /** Sets the next time, and requests a run if `start`. False: another runner did it first. */
   reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean>
   /** Requests runs of pipelines whose data would become too old. Returns their names. */
-  requestDue(): Promise<string[]>
+  requestByFreshness(): Promise<string[]>
   /** A heartbeat, shown in the list of runners. */
   heartbeat(runner: RunnerInfo): Promise<void>
   gone(runnerId: string): Promise<void>

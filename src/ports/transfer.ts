@@ -59,6 +59,8 @@ export interface PartTransfer {
 
 /** Where a transfer records what it does. `session` is set if the batch is committed in the main database itself. */
 export interface Ledger {
+  /** The tables that the query reads, for the order of pipelines. */
+  reads(tables: readonly { readonly schema: string; readonly table: string }[]): Promise<void>
   record(batch: BatchRecord, progress: Progress, session: MetaSession | null): Promise<Control>
   /** A checkpoint that a user has set and that is not applied yet; null: none. */
   requestedReset(): Promise<{ readonly key: string | null; readonly id: string | null } | null>

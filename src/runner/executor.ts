@@ -1,8 +1,8 @@
 import type { Claim, Control, RunEnd } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { strategyOf } from '../model/pipeline.js'
-import type { HeldRow, RepairKey } from '../model/run.js'
+import { isLive, strategyOf } from '../model/pipeline.js'
+import { type HeldRow, type RepairKey, type RowCounts, rowsWritten } from '../model/run.js'
 import type { PartQueue } from '../ports/part-queue.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
@@ -98,6 +98,7 @@ export class PipelineExecutor {
   async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED'): Promise<boolean> {
     failpoint('run.finishing')
     const totals = await this.#parts.queue.finish(claim, { status })
+    failpoint('run.finished')
     if (totals === null) return false
     this.#parts.events.runEnded(claim, { status }, totals)
     return true
@@ -180,6 +181,8 @@ export class PipelineExecutor {
     if (done === null) return false
     if (done === IDLE || done === OPEN_PARTS) return done
     size.took(done.record.rows.read, done.record.durationMs)
+    // The record of a batch in another database precedes its commit: a follower may have started in between.
+    if (changedElsewhere(claim, done.record.rows)) await this.#parts.queue.changed(claim)
     events.batchDone(claim, done.record, done)
     if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
     return true
@@ -208,6 +211,7 @@ export class PipelineExecutor {
         lease.renewed(control)
         return control
       },
+      reads: (tables) => queue.reads(claim, tables),
       parts: this.#partBook(claim),
       requireLease: () => lease.require(),
       requestedReset: () => queue.requestedReset(claim),
@@ -224,6 +228,11 @@ export class PipelineExecutor {
       },
     }
   }
+}
+
+/** The run of a live pipeline does not end: its followers are due after each change. */
+function changedElsewhere({ pipeline }: Claim, rows: RowCounts): boolean {
+  return isLive(pipeline) && pipeline.targetConnection !== null && rowsWritten(rows) + rows.deleted > 0
 }
 
 /** Where what is written is not seen at once. */

@@ -1,5 +1,6 @@
 import type { Capacity, Claim, RunnerInfo } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
+import { failpoint } from '../model/failpoints.js'
 import type { PartClaim } from '../model/part.js'
 import { isLive } from '../model/pipeline.js'
 import { freeSlots } from '../model/tag-slots.js'
@@ -102,6 +103,8 @@ export class PipelineManager {
   async #tick(): Promise<void> {
     const { queue, parts, runner, scheduler, leaseSeconds, events } = this.#parts
     await this.#beat()
+    // Before the schedules: an upstream that is always due again must not keep its followers waiting.
+    await this.#follow()
     await scheduler.tick()
     // A runner that froze in a part may hold the lock on its run, which the next claim would wait for.
     await parts.endFrozenParts()
@@ -115,6 +118,14 @@ export class PipelineManager {
     }
     if (recovered > 0) events.recovered(recovered)
     await this.#takeParts()
+  }
+
+  /** Requests the runs of pipelines whose upstreams have changed rows. */
+  async #follow(): Promise<void> {
+    failpoint('order.deciding')
+    const requested = await this.#parts.queue.requestDue()
+    failpoint('order.requested')
+    if (requested.length > 0) this.#parts.events.followersRequested(requested)
   }
 
   /** Slots that no run needs work on parts of runs, also of those that other runners hold. */

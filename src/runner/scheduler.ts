@@ -16,7 +16,7 @@ export class Scheduler {
   }
 
   async tick(): Promise<void> {
-    for (const name of await this.#queue.requestDue()) this.#events.dueByFreshness(name)
+    for (const name of await this.#queue.requestByFreshness()) this.#events.dueByFreshness(name)
     const { now, pipelines } = await this.#queue.dueSchedules()
     for (const pipeline of pipelines) {
       if (pipeline.schedule === null) {

@@ -4,12 +4,19 @@ import type { QuarantinedRow } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 import { isHeld, isStartable } from '../model/status.js'
-import type { CancelManner, RunControl, RunRequest } from '../ports/run-control.js'
+import type {
+  CancelManner,
+  RequestedWave,
+  RunControl,
+  RunRequest,
+  WaveRequest,
+} from '../ports/run-control.js'
 import { signTransaction, writeAudit } from './catalog-audit.js'
 import { findPipeline, findRun, lockPipeline } from './catalog-find.js'
 import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './catalog-history.js'
-import { remember, repeated } from './catalog-idempotency.js'
+import { remember, rememberedWave, repeated } from './catalog-idempotency.js'
 import type { Database, Queryable } from './database.js'
+import { RUN_COLUMNS, type RunRow, toRun } from './rows.js'
 import { HELD } from './status-lists.js'
 
 /** What the API requests from the runners. Every request is one short transaction with its entry in the audit. */
@@ -31,8 +38,26 @@ export class CatalogControlRepository implements RunControl {
       const pipeline = await lockPipeline(session, request.pipelineId)
       if (pipeline === null) return null
       const run = await activeOrNew(session, pipeline, request)
-      await remember(session, request, run.id)
+      await remember(session, request, { runId: run.id })
       return { run, replayed: false }
+    })
+  }
+
+  requestWave(request: WaveRequest): Promise<RequestedWave | null> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, request.author)
+      const earlier = await repeated(session, request)
+      if (earlier !== null) {
+        const run = await findRun(session, earlier)
+        const runs = await findRuns(session, await rememberedWave(session, request))
+        return run === null ? null : { run, runs, replayed: true }
+      }
+      const pipeline = await findPipeline(session, request.pipelineId)
+      if (pipeline === null) return null
+      if (!pipeline.enabled) throw disabled(pipeline.name)
+      const wave = await planWave(session, request)
+      await remember(session, request, { runId: wave.run.id, wave: wave.runs.map(({ id }) => id) })
+      return { ...wave, replayed: false }
     })
   }
 
@@ -89,7 +114,7 @@ export class CatalogControlRepository implements RunControl {
       )
       const run = await findRun(session, runId)
       if (run === null) return null
-      const cancel = run.status === 'REQUESTED' ? cancelRequested : force ? cutOff : cancelRunning
+      const cancel = await cancellerOf(session, run, force)
       if (!(await cancel(session, run))) return run
       await writeAudit(session, author, {
         action: 'run.cancel',
@@ -172,12 +197,83 @@ async function activeRun(
   )
   const run = (await findRun(session, row!.current_run_id))!
   if (externalRef === undefined || run.externalRef === externalRef) return run
-  throw new VitrinaError(
+  throw runActive(run)
+}
+
+function runActive(run: Run): VitrinaError {
+  return new VitrinaError(
     'RUN_ACTIVE',
     `Run ${run.id} of pipeline "${run.pipelineName}" is ${run.status}${run.externalRef === null ? '' : ` for "${run.externalRef}"`}.`,
     'Wait until it has ended or cancel it, then request again.',
     { facts: { run_id: run.id } },
   )
+}
+
+interface PlannedRow {
+  readonly pipeline_id: string
+  readonly run_id: string
+  readonly is_new: boolean
+}
+
+/** The order of the answer is the one in which the runs may start. */
+async function planWave(
+  session: Queryable,
+  { pipelineId, wave, externalRef, author }: WaveRequest,
+): Promise<Omit<RequestedWave, 'replayed'>> {
+  const planned = await session.query<PlannedRow>('SELECT * FROM etl.plan_wave($1, $2)', [pipelineId, wave])
+  const own = planned.find(({ pipeline_id }) => pipeline_id === pipelineId)!
+  if (externalRef !== undefined && own.is_new)
+    await session.query('UPDATE etl.etl_runs SET external_ref = $2 WHERE id = $1', [own.run_id, externalRef])
+  const run = (await findRun(session, own.run_id))!
+  if (externalRef !== undefined && run.externalRef !== externalRef) throw runActive(run)
+  const runs = await findRuns(
+    session,
+    planned.map(({ run_id }) => run_id),
+  )
+  const diff = { run_id: run.id, with: wave, runs: runs.map(({ id }) => id) }
+  await writeAudit(session, author, {
+    ...{ action: 'pipeline.run', kind: 'pipeline', id: run.pipelineId, name: run.pipelineName, diff },
+  })
+  return { run, runs }
+}
+
+/** Upstreams first. */
+async function findRuns(session: Queryable, ids: readonly string[]): Promise<Run[]> {
+  const rows = await session.query<RunRow>(
+    `WITH RECURSIVE member AS (
+       SELECT id AS run_id, pipeline_id FROM etl.etl_runs WHERE id = ANY ($1)
+     ), edge AS MATERIALIZED (
+       SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+         JOIN member a ON a.pipeline_id = e.upstream_id JOIN member b ON b.pipeline_id = e.downstream_id
+     ), depth (pipeline_id, steps) AS (
+       SELECT pipeline_id, 0 FROM member
+       UNION SELECT e.d, steps + 1 FROM depth JOIN edge e ON e.u = depth.pipeline_id WHERE steps < 1000
+     )
+     SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+      WHERE r.id = ANY ($1) ORDER BY (SELECT max(steps) FROM depth WHERE depth.pipeline_id = p.id), p.name, r.id`,
+    [ids],
+  )
+  return rows.map(toRun)
+}
+
+type Cancel = (session: Queryable, run: Run) => Promise<boolean>
+
+async function cancellerOf(session: Queryable, run: Run, force: boolean): Promise<Cancel> {
+  if (run.status !== 'REQUESTED') return force ? cutOff : cancelRunning
+  const [row] = await session.query<{ queued: boolean }>(
+    'SELECT current_run_id = $1 AS queued FROM etl.etl_pipelines WHERE id = $2',
+    [run.id, run.pipelineId],
+  )
+  return row?.queued ? cancelRequested : cancelPlanned
+}
+
+/** A run that waits for the pipelines that it follows: its pipeline does not know it yet. */
+async function cancelPlanned(session: Queryable, { id }: Run): Promise<boolean> {
+  await session.query(
+    "UPDATE etl.etl_runs SET status = 'CANCELLED', cancel_requested = true, finished_at = clock_timestamp() WHERE id = $1",
+    [id],
+  )
+  return true
 }
 
 /** By valid transitions only: other sessions see the pipeline claimed and released at once. */

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Author } from '../model/access.js'
 import { VitrinaError } from '../model/errors.js'
 import type { PipelineVersion } from '../model/history.js'
+import type { RelationRead } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
 import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
 import { columnsOf } from '../model/pipeline-spec.js'
@@ -42,7 +44,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     return other ?? null
   }
 
-  create(draft: PipelineDraft, author: Author): Promise<Pipeline> {
+  create(draft: PipelineDraft, author: Author, reads: readonly RelationRead[]): Promise<Pipeline> {
     return this.#edit(draft.name, async (session) => {
       await signTransaction(session, author)
       const [row] = await session.query<{ id: string }>(
@@ -50,11 +52,13 @@ export class CatalogEditorRepository implements PipelineEditor {
         valuesOf(draft),
       )
       await insertTasks(session, row!.id, draft.tasks)
+      await requireUpstreams(session, draft)
+      await noteReads(session, { id: row!.id, reads, strict: true })
       return (await findPipeline(session, row!.id))!
     })
   }
 
-  async change(id: string, { action, author, decide }: PipelineChange): Promise<Pipeline | null> {
+  async change(id: string, { action, author, decide, reads }: PipelineChange): Promise<Pipeline | null> {
     let name = ''
     return this.#edit(
       () => name,
@@ -73,10 +77,16 @@ export class CatalogEditorRepository implements PipelineEditor {
           id,
           ...valuesOf(draft),
         ])
+        if (!isDeepStrictEqual(current.after, draft.after)) await requireUpstreams(session, draft)
+        if (reads !== null) await noteReads(session, { id, reads, strict: true })
         if (resetCheckpoint) await resetState(session, author, { pipeline: current, to: START })
         return findPipeline(session, id)
       },
     )
+  }
+
+  async learnReads(id: string, reads: readonly RelationRead[]): Promise<void> {
+    await noteReads(this.#database, { id, reads, strict: false })
   }
 
   remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean> {
@@ -139,6 +149,39 @@ export class CatalogEditorRepository implements PipelineEditor {
       throw nameTaken(typeof name === 'string' ? name : name(), error)
     })
   }
+}
+
+/** A misspelt name would mean that the pipeline never follows anything. */
+async function requireUpstreams(session: Queryable, { name, after }: PipelineDraft): Promise<void> {
+  const missing = await session.query<{ wanted: string }>(
+    'SELECT wanted FROM unnest($1::text[]) AS wanted WHERE NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.name = wanted)',
+    [after ?? []],
+  )
+  if (missing.length === 0) return
+  throw new VitrinaError(
+    'AFTER_UNKNOWN',
+    `Pipeline "${name}" cannot follow ${missing.map(({ wanted }) => `"${wanted}"`).join(', ')}: no pipeline has this name.`,
+    'Correct the name in after, or create that pipeline first.',
+  )
+}
+
+interface NewReads {
+  readonly id: string
+  readonly reads: readonly RelationRead[]
+  /** A cycle is rejected. */
+  readonly strict: boolean
+}
+
+async function noteReads(session: Queryable, { id, reads, strict }: NewReads): Promise<void> {
+  const names = new Set(reads.map(({ connection }) => connection))
+  const tables = reads.filter(({ connection }) => connection === reads[0]?.connection)
+  await session.query('SELECT etl.note_reads($1, $2, $3, $4, $5)', [
+    id,
+    [...names],
+    tables.map(({ schema }) => schema),
+    tables.map(({ table }) => table),
+    strict,
+  ])
 }
 
 const VERSION_COLUMNS = 'pipeline_id AS "pipelineId", version, author, etl.rfc3339(at) AS at, spec, diff'

@@ -7,7 +7,8 @@ const AGE = "date_part('epoch', clock_timestamp() - as_of.at)"
 const TOO_OLD = `coalesce(date_part('epoch', clock_timestamp() - coalesce(as_of.at, p.created_at)) > f.budget_seconds, false)`
 const FRESHNESS = `
   SELECT p.id AS "pipelineId", etl.rfc3339(as_of.at) AS "dataAsOf", ${AGE} AS "ageSeconds", f.budget_seconds AS "budgetSeconds",
-         ${TOO_OLD} AS breached, etl.rfc3339(f.due_at) AS "dueAt",
+         ${TOO_OLD} AS breached, etl.rfc3339(f.due_at) AS "dueAt", f.needed_seconds AS "neededSeconds",
+         (SELECT n.name FROM etl.etl_pipelines n WHERE n.id = f.needed_by) AS "neededBy",
          CASE WHEN ${TOO_OLD} THEN etl.staleness(p.id) END AS cause
     FROM etl.etl_pipelines p LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
    CROSS JOIN LATERAL (SELECT etl.data_as_of(p.id) AS at) as_of`
@@ -25,6 +26,10 @@ export class CatalogFreshnessRepository implements FreshnessStore {
       [pipelineId],
     )
     return row ?? null
+  }
+
+  async inherit(): Promise<void> {
+    await this.#database.query('SELECT etl.inherit_freshness()')
   }
 
   async unnotedBreaches(): Promise<readonly Freshness[]> {

@@ -31,16 +31,26 @@ export async function repeated(
   )
 }
 
-/** In the transaction of the request: a rejected request does not use up its key. */
+/** In the transaction of the request: a rejected request does not use up its key. `wave`: all runs of it. */
 export async function remember(
   session: Queryable,
   { author, idempotency }: RunRequest,
-  runId: string,
+  { runId, wave = null }: { readonly runId: string; readonly wave?: readonly string[] | null },
 ): Promise<void> {
   if (idempotency === undefined) return
-  await session.query('UPDATE etl.etl_idempotency SET run_id = $3 WHERE actor = $1 AND key = $2', [
-    author.id,
-    idempotency.key,
-    runId,
+  await session.query('UPDATE etl.etl_idempotency SET run_id = $3, runs = $4 WHERE actor = $1 AND key = $2', [
+    ...[author.id, idempotency.key, runId, wave],
   ])
+}
+
+/** The runs of the wave that a request with this key had requested. */
+export async function rememberedWave(
+  session: Queryable,
+  { author, idempotency }: RunRequest,
+): Promise<readonly string[]> {
+  const [row] = await session.query<{ runs: string[] | null }>(
+    'SELECT runs FROM etl.etl_idempotency WHERE actor = $1 AND key = $2',
+    [author.id, idempotency?.key],
+  )
+  return row?.runs ?? []
 }

@@ -7,6 +7,7 @@ import type {
   QuarantinedRow,
   RunLogLine,
 } from '../model/history.js'
+import type { Due, OrderGraph } from '../model/order.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
@@ -36,6 +37,7 @@ import {
   listQuarantine,
   listRunners,
 } from './catalog-history.js'
+import { dueOf, orderGraph, pipelinesWithoutReads } from './catalog-order.js'
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import { listRuns, runSurroundings } from './catalog-runs.js'
@@ -106,12 +108,24 @@ export class CatalogRepository implements Catalog {
   async currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }> {
     const newest = (active: string) => `
       (SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
-        WHERE r.pipeline_id = $1 AND ${active} r.status IN ${ACTIVE} ORDER BY r.requested_at DESC, r.id DESC LIMIT 1)`
+        WHERE r.pipeline_id = $1 AND ${active} r.status IN ${ACTIVE} ORDER BY r.id = p.current_run_id DESC, r.requested_at DESC, r.id DESC LIMIT 1)`
     const runs = (
       await this.#database.query<RunRow>(`${newest('')} UNION ALL ${newest('NOT')}`, [pipelineId])
     ).map(toRun)
     const active = (run: Run) => !isOver(run.status)
     return { current: runs.find(active) ?? null, last: runs.find((run) => !active(run)) ?? null }
+  }
+
+  orderGraph(): Promise<OrderGraph> {
+    return orderGraph(this.#database)
+  }
+
+  dueOf(pipelineId: string): Promise<Due | null> {
+    return dueOf(this.#database, pipelineId)
+  }
+
+  pipelinesWithoutReads(): Promise<string[]> {
+    return pipelinesWithoutReads(this.#database)
   }
 
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>> {

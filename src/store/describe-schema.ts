@@ -8,7 +8,7 @@ type Query = (sql: string) => Promise<{ definition: string }[]>
  */
 export async function describeSchema(query: Query): Promise<string> {
   const sections: string[] = []
-  for (const sql of [TABLES, COMMENTS, INDEXES, FUNCTIONS, TRIGGERS]) {
+  for (const sql of [TABLES, VIEWS, COMMENTS, INDEXES, FUNCTIONS, TRIGGERS]) {
     const rows = await query(sql)
     if (rows.length > 0) sections.push(rows.map((row) => row.definition.trimEnd()).join('\n'))
   }
@@ -33,9 +33,13 @@ const TABLES = `
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN part ON table_id = c.oid
    WHERE nspname = 'etl' AND relkind IN ('r', 'p') GROUP BY nspname, relname ORDER BY relname`
 
+const VIEWS = `
+  SELECT format(E'CREATE VIEW etl.%I AS\\n%s', relname, pg_get_viewdef(oid)) AS definition
+    FROM pg_class WHERE relnamespace = 'etl'::regnamespace AND relkind = 'v' ORDER BY relname`
+
 const COMMENTS = `
   SELECT format('COMMENT ON %s IS %L;',
-           CASE objsubid WHEN 0 THEN format('TABLE etl.%I', relname)
+           CASE objsubid WHEN 0 THEN format('%s etl.%I', CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END, relname)
              ELSE format('COLUMN etl.%I.%I', relname, (SELECT attname FROM pg_attribute WHERE attrelid = objoid AND attnum = objsubid)) END,
            description) AS definition
     FROM pg_description JOIN pg_class c ON c.oid = objoid AND classoid = 'pg_class'::regclass

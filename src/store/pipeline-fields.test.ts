@@ -24,6 +24,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   source_table: 'content.film_work',
   target_table: 'analytics.elsewhere',
   tags: ['heavy'],
+  after: ['film_dim'],
   parallelism: 4,
   freshness: '5m',
   schedule_interval: '15m',

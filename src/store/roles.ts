@@ -50,6 +50,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
     await retryConcurrent(() => grantSources(client, options.sourceSchemas))
     await retryConcurrent(() => joinWriter(client))
     await retryConcurrent(() => grantMarts(client, options.targetSchemas))
+    await retryConcurrent(() => grantNewMarts(client, options))
     return [
       ...kept,
       ...(await grantStatistics(client)),
@@ -214,7 +215,11 @@ function grantsOnMetaStore(): string {
     GRANT UPDATE (seq), DELETE ON etl.etl_events TO ${LOGINS.meta};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_notification_rules, etl.etl_notification_messages TO ${LOGINS.meta};
     GRANT UPDATE (message_id, dropped), DELETE ON etl.etl_outbox TO ${LOGINS.meta};
-    GRANT UPDATE (breached_at, cause) ON etl.etl_freshness TO ${LOGINS.meta};`
+    GRANT UPDATE (breached_at, cause) ON etl.etl_freshness TO ${LOGINS.meta};
+
+    GRANT EXECUTE ON FUNCTION etl.request_due_runs(), etl.note_reads(uuid, text[], text[], text[], boolean) TO ${LOGINS.writer}, ${LOGINS.meta};
+    GRANT EXECUTE ON FUNCTION etl.mark_followers(uuid, timestamptz) TO ${LOGINS.writer};
+    GRANT EXECUTE ON FUNCTION etl.plan_wave(uuid, text), etl.inherit_freshness() TO ${LOGINS.meta};`
 }
 
 async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {
@@ -247,6 +252,19 @@ async function grantMarts(client: pg.Client, schemas: readonly string[]): Promis
       GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${LOGINS.meta};
       ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT SELECT ON TABLES TO ${LOGINS.meta};
       ALTER DEFAULT PRIVILEGES FOR ROLE ${LOGINS.writer} IN SCHEMA ${schema} GRANT SELECT ON TABLES TO ${LOGINS.meta}`)
+  }
+}
+
+/** Marts may be sources of other marts: the reader may read those that the writer will create, where it may read at all. */
+async function grantNewMarts(
+  client: pg.Client,
+  { sourceSchemas, targetSchemas }: RoleOptions,
+): Promise<void> {
+  for (const schema of await existing(client, targetSchemas)) {
+    const isSource = sourceSchemas.some((name) => quoteIdentifier(name) === schema)
+    await client.query(
+      `ALTER DEFAULT PRIVILEGES FOR ROLE ${LOGINS.writer} IN SCHEMA ${schema} ${isSource ? 'GRANT' : 'REVOKE'} SELECT ON TABLES ${isSource ? 'TO' : 'FROM'} ${LOGINS.reader}`,
+    )
   }
 }
 

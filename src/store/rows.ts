@@ -42,7 +42,7 @@ export const RUN_COLUMNS = `
   etl.rfc3339(r.requested_at) AS requested_at, etl.rfc3339(r.started_at) AS started_at, etl.rfc3339(r.finished_at) AS finished_at,
   round(extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.started_at) * 1000)::float8 AS duration_ms,
   r.rows_read, r.rows_written, r.rows_inserted, r.rows_updated, r.rows_unchanged, r.rows_deleted, r.rows_quarantined, r.rows_duplicate,
-  r.batches, r.parts_total, r.parts_done, r.error, r.error_code, r.error_hint, r.held_back, CASE r.status WHEN 'REQUESTED' THEN etl.why_waiting(p.id) END AS waiting, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
+  r.batches, r.parts_total, r.parts_done, r.error, r.error_code, r.error_hint, r.held_back, CASE WHEN r.status <> 'REQUESTED' THEN NULL WHEN p.current_run_id = r.id THEN etl.why_waiting(p.id) ELSE etl.why_held(p.id) END AS waiting, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
   split_part(r.traceparent, '-', 2) AS trace_id, r.attempts`
 
 export interface RunRow {

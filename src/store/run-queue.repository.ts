@@ -62,6 +62,9 @@ interface ClaimedRun {
   readonly lane: { readonly tags: readonly string[]; readonly source: string; readonly target: string }
 }
 
+/** Every name of the database that a connection leads to; null is the main database. */
+export type NamesOfConnection = (connection: string | null) => readonly (string | null)[]
+
 const EVERYTHING: Capacity = { free: null, limits: {} }
 
 /** The meta store for the runner: claim, lease, fence. Time always comes from the clock of the database. */
@@ -70,8 +73,13 @@ export class RunQueueRepository implements RunQueue {
   /** The lane of the last claim: the next one begins after it. */
   #served: ClaimedRun['lane'] | null = null
 
-  constructor(database: Database) {
+  /** The tables of each pipeline as stored last, with the version of its configuration. */
+  readonly #reads = new Map<string, string>()
+  readonly #namesOf: NamesOfConnection
+
+  constructor(database: Database, namesOf: NamesOfConnection = (connection) => [connection]) {
     this.#database = new MetaStore(database)
+    this.#namesOf = namesOf
   }
 
   async claim(runnerId: string, leaseSeconds: number, capacity = EVERYTHING): Promise<Claim | null> {
@@ -125,6 +133,30 @@ export class RunQueueRepository implements RunQueue {
       plan.way,
       plan.guarantee,
     ])
+  }
+
+  async reads(
+    { pipeline }: Claim,
+    tables: readonly { readonly schema: string; readonly table: string }[],
+  ): Promise<void> {
+    const found = JSON.stringify([pipeline.configVersion, tables])
+    if (this.#reads.get(pipeline.id) === found) return
+    await this.#database.query('SELECT etl.note_reads($1, $2, $3, $4, false)', [
+      pipeline.id,
+      this.#namesOf(pipeline.sourceConnection),
+      tables.map(({ schema }) => schema),
+      tables.map(({ table }) => table),
+    ])
+    this.#reads.set(pipeline.id, found)
+  }
+
+  async changed({ pipeline }: Claim): Promise<void> {
+    await this.#database.query('SELECT etl.mark_followers($1, now())', [pipeline.id])
+  }
+
+  async requestDue(): Promise<string[]> {
+    const rows = await this.#database.query<{ id: string }>('SELECT id FROM etl.request_due_runs() AS id')
+    return rows.map(({ id }) => id)
   }
 
   /** Writes to the history of a run that this runner still holds. */
@@ -353,12 +385,12 @@ export class RunQueueRepository implements RunQueue {
     })
   }
 
-  async requestDue(): Promise<string[]> {
+  async requestByFreshness(): Promise<string[]> {
     // One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
     const rows = await this.#database.query<{ name: string }>(
       `WITH due AS (
          SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
-          WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND p.freshness <> 'live'
+          WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
             FOR UPDATE OF p SKIP LOCKED)
        UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
          FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`,

@@ -85,6 +85,17 @@ CREATE TABLE etl.etl_comparisons (
   CONSTRAINT etl_comparisons_pkey PRIMARY KEY (pipeline_id, deep),
   CONSTRAINT etl_comparisons_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
+CREATE TABLE etl.etl_due (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  pipeline_id uuid NOT NULL,
+  upstream_id uuid,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  wave timestamp with time zone DEFAULT now() NOT NULL,
+  planned_run uuid,
+  run_id uuid,
+  CONSTRAINT etl_due_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_due_reason CHECK (((upstream_id IS NULL) <> (planned_run IS NULL)))
+);
 CREATE TABLE etl.etl_events (
   n bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   seq bigint,
@@ -99,7 +110,12 @@ CREATE TABLE etl.etl_events (
 CREATE TABLE etl.etl_freshness (
   pipeline_id uuid NOT NULL,
   data_as_of timestamp with time zone,
+  read_at timestamp with time zone,
+  usual_seconds double precision,
   budget_seconds bigint,
+  needed_seconds bigint,
+  needed_by uuid,
+  not_before timestamp with time zone,
   due_at timestamp with time zone,
   breached_at timestamp with time zone,
   cause jsonb,
@@ -112,6 +128,7 @@ CREATE TABLE etl.etl_idempotency (
   fingerprint text NOT NULL,
   run_id uuid,
   at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  runs uuid[],
   CONSTRAINT etl_idempotency_pkey PRIMARY KEY (actor, key)
 );
 CREATE TABLE etl.etl_notification_messages (
@@ -167,6 +184,13 @@ CREATE TABLE etl.etl_outbox (
   message_id uuid,
   dropped boolean DEFAULT false NOT NULL,
   CONSTRAINT etl_outbox_pkey PRIMARY KEY (id)
+);
+CREATE TABLE etl.etl_pipeline_reads (
+  pipeline_id uuid NOT NULL,
+  identity text NOT NULL,
+  closes_cycle boolean DEFAULT false NOT NULL,
+  CONSTRAINT etl_pipeline_reads_pkey PRIMARY KEY (pipeline_id, identity),
+  CONSTRAINT etl_pipeline_reads_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
 CREATE TABLE etl.etl_pipeline_targets (
   pipeline_id uuid NOT NULL,
@@ -244,8 +268,11 @@ CREATE TABLE etl.etl_pipelines (
   freshness text,
   parallelism integer DEFAULT 1,
   tags text[] DEFAULT '{}'::text[] NOT NULL,
+  after text[],
+  on_upstream_failure text DEFAULT 'wait'::text NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_pipelines_after_check CHECK (((cardinality(after) <= 100) AND (array_position(after, NULL::text) IS NULL))),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
   CONSTRAINT etl_pipelines_capture_check CHECK ((capture = ANY (ARRAY['key'::text, 'xmin'::text, 'wal'::text]))),
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
@@ -256,6 +283,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_managed_by_check CHECK ((managed_by = ANY (ARRAY['api'::text, 'file'::text]))),
   CONSTRAINT etl_pipelines_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
   CONSTRAINT etl_pipelines_name_check CHECK ((name <> ''::text)),
+  CONSTRAINT etl_pipelines_on_upstream_failure_check CHECK ((on_upstream_failure = ANY (ARRAY['wait'::text, 'run'::text]))),
   CONSTRAINT etl_pipelines_one_source CHECK (((source_table IS NULL) OR (source_query IS NULL))),
   CONSTRAINT etl_pipelines_parallelism_check CHECK (((parallelism >= 1) AND (parallelism <= 256))),
   CONSTRAINT etl_pipelines_quarantine_limit_check CHECK ((quarantine_limit >= 0)),
@@ -476,6 +504,24 @@ CREATE TABLE etl.schema_migrations (
   CONSTRAINT schema_migrations_pkey PRIMARY KEY (name)
 );
 
+CREATE VIEW etl.pipeline_edges AS
+ SELECT t.pipeline_id AS upstream_id,
+    r.pipeline_id AS downstream_id,
+    'lineage'::text AS kind,
+    split_part(r.identity, '|'::text, 2) AS via
+   FROM ((etl.etl_pipeline_reads r
+     JOIN etl.etl_pipeline_targets t ON (((t.identity = r.identity) AND (t.pipeline_id <> r.pipeline_id))))
+     JOIN etl.etl_pipelines d ON ((d.id = r.pipeline_id)))
+  WHERE ((NOT r.closes_cycle) AND (d.after IS DISTINCT FROM '{}'::text[]))
+UNION ALL
+ SELECT u.id AS upstream_id,
+    d.id AS downstream_id,
+    'declared'::text AS kind,
+    NULL::text AS via
+   FROM (etl.etl_pipelines d
+     JOIN etl.etl_pipelines u ON ((d.after @> ARRAY[u.name])))
+  WHERE ((d.after <> '{}'::text[]) AND (u.id <> d.id));
+
 COMMENT ON TABLE etl.etl_change_heads IS 'How far the change log of each source database is, and which runner writes it.';
 COMMENT ON COLUMN etl.etl_change_heads.connection IS 'main, or the name of a connection.';
 COMMENT ON COLUMN etl.etl_change_heads.generation IS 'Changes with every new slot: positions of another generation mean nothing. Milliseconds since 1970, so that a restored meta store never repeats one. 0: no slot yet.';
@@ -494,14 +540,26 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
+COMMENT ON TABLE etl.etl_due IS 'Pipelines that have to run because an upstream changed rows, or because a run was requested together with others.';
+COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait for runs of later waves for ever.';
+COMMENT ON COLUMN etl.etl_due.planned_run IS 'The run that was requested together with others; it runs also if nothing changed.';
+COMMENT ON COLUMN etl.etl_due.run_id IS 'The run that settles the mark. NULL: none yet.';
 COMMENT ON TABLE etl.etl_freshness IS 'How old the data of each mart is, and how old it may become.';
-COMMENT ON COLUMN etl.etl_freshness.data_as_of IS 'The mart contains everything that was committed in the source before this time. NULL: no run has succeeded.';
+COMMENT ON COLUMN etl.etl_freshness.data_as_of IS 'The mart contains everything that was committed in the source before this time, through the marts that it reads as well. NULL: no run has succeeded.';
+COMMENT ON COLUMN etl.etl_freshness.read_at IS 'When its last successful run began.';
+COMMENT ON COLUMN etl.etl_freshness.usual_seconds IS 'What a run usually takes, with its time in the queue.';
 COMMENT ON COLUMN etl.etl_freshness.budget_seconds IS 'How old the data may become. NULL: no limit.';
+COMMENT ON COLUMN etl.etl_freshness.needed_seconds IS 'The same, or less if a pipeline that follows it needs newer data. NULL: neither it nor a follower has a limit.';
+COMMENT ON COLUMN etl.etl_freshness.needed_by IS 'The follower that needs it. NULL: its own limit is the tightest.';
+COMMENT ON COLUMN etl.etl_freshness.not_before IS 'A run was cancelled: no other one is requested before this time.';
 COMMENT ON COLUMN etl.etl_freshness.due_at IS 'When a run has to be requested so that it ends in time.';
 COMMENT ON COLUMN etl.etl_freshness.breached_at IS 'When an API noticed that the data is too old. NULL: it is not.';
 COMMENT ON COLUMN etl.etl_freshness.cause IS 'Why it is too old, as noticed last.';
+COMMENT ON COLUMN etl.etl_idempotency.runs IS 'The runs that were requested together with run_id. NULL: that run alone.';
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
+COMMENT ON TABLE etl.etl_pipeline_reads IS 'The tables that each pipeline reads, those behind views included, under every name of their database. Written when a pipeline is saved, and by each run that finds something else.';
+COMMENT ON COLUMN etl.etl_pipeline_reads.closes_cycle IS 'A run found that following this table would be a cycle: it is not followed.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
 COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
@@ -510,6 +568,8 @@ COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say s
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, a run stays up and applies each commit of the source at once. A duration such as 5m: how old the data may become; the runners decide when to run. NULL: on schedule or on request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
+COMMENT ON COLUMN etl.etl_pipelines.after IS 'NULL: follow the pipelines that fill the tables that it reads. Names: follow these as well. Empty: follow none.';
+COMMENT ON COLUMN etl.etl_pipelines.on_upstream_failure IS 'wait: a direct upstream that failed or is paused holds the pipeline back. run: it runs anyway.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -535,14 +595,18 @@ COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committe
 COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
 COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
 COMMENT ON COLUMN etl.etl_runs.data_as_of IS 'If the run succeeds, the mart contains everything that was committed in the source before this time.';
+COMMENT ON VIEW etl.pipeline_edges IS 'Which pipeline follows which, and through which table.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING btree (pipeline_id);
+CREATE INDEX etl_due_by_run ON etl.etl_due USING btree (run_id) WHERE (run_id IS NOT NULL);
+CREATE UNIQUE INDEX etl_due_pending ON etl.etl_due USING btree (pipeline_id, upstream_id) WHERE ((run_id IS NULL) AND (upstream_id IS NOT NULL));
+CREATE UNIQUE INDEX etl_due_planned ON etl.etl_due USING btree (pipeline_id) WHERE ((run_id IS NULL) AND (planned_run IS NOT NULL));
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
-CREATE INDEX etl_freshness_breached ON etl.etl_freshness USING btree (pipeline_id) WHERE (breached_at IS NOT NULL);
 CREATE INDEX etl_freshness_due ON etl.etl_freshness USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX etl_freshness_needed ON etl.etl_freshness USING btree (pipeline_id) WHERE (needed_seconds IS NOT NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
 CREATE INDEX etl_notification_messages_by_channel ON etl.etl_notification_messages USING btree (channel, attempted_at);
 CREATE INDEX etl_notification_messages_by_rule ON etl.etl_notification_messages USING btree (rule_id, created_at);
@@ -552,7 +616,9 @@ CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WH
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((message_id IS NULL) AND (NOT dropped));
+CREATE INDEX etl_pipeline_reads_by_identity ON etl.etl_pipeline_reads USING btree (identity);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
+CREATE INDEX etl_pipelines_after ON etl.etl_pipelines USING gin (after) WHERE (after <> '{}'::text[]);
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness = 'live'::text);
@@ -800,6 +866,51 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.cycle_of(pipeline uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  seen uuid[] := ARRAY[pipeline];
+  -- The place in "seen" that each was reached from.
+  reached_from integer[] := ARRAY[0];
+  names text;
+  at integer := 0;
+  follower uuid;
+BEGIN
+  -- Two changes that together close a cycle come one after the other.
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  IF pipeline NOT IN (
+    WITH RECURSIVE below (id) AS (
+      SELECT e.downstream_id FROM etl.pipeline_edges e WHERE e.upstream_id = pipeline
+      UNION SELECT e.downstream_id FROM below b JOIN etl.pipeline_edges e ON e.upstream_id = b.id
+    ) SELECT b.id FROM below b) THEN
+    RETURN NULL;
+  END IF;
+  -- Breadth first, for the shortest path: enumerating all of them would take exponential time.
+  LOOP
+    at := at + 1;
+    FOR follower IN SELECT p.id FROM etl.etl_pipelines p
+                     WHERE p.id IN (SELECT e.downstream_id FROM etl.pipeline_edges e WHERE e.upstream_id = seen[at]) ORDER BY p.name
+    LOOP
+      IF follower = pipeline THEN
+        names := (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = pipeline);
+        WHILE at > 0 LOOP
+          names := (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = seen[at]) || ' → ' || names;
+          at := reached_from[at];
+        END LOOP;
+        RETURN names;
+      END IF;
+      IF follower <> ALL (seen) THEN
+        seen := seen || follower;
+        reached_from := reached_from || at;
+      END IF;
+    END LOOP;
+  END LOOP;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.data_as_of(pipeline uuid)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -815,7 +926,7 @@ AS $function$
         FROM etl.etl_change_positions o JOIN etl.etl_change_heads h ON h.id = o.head
        WHERE o.pipeline_id = p.id AND o.generation = h.generation AND o.end_lsn > '0/0'
          AND h.connection = etl.source_side(p.source_connection)) live
-      ON p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = 'wal'
+      ON etl.is_live(p.freshness, p.mode, p.capture)
    WHERE p.id = pipeline
 $function$
 ;
@@ -827,17 +938,21 @@ CREATE OR REPLACE FUNCTION etl.date_mart()
 AS $function$
 BEGIN
   IF NEW.status = 'SUCCESS' THEN
-    INSERT INTO etl.etl_freshness AS f (pipeline_id, data_as_of) VALUES (NEW.pipeline_id, NEW.data_as_of)
-    ON CONFLICT (pipeline_id) DO UPDATE SET data_as_of = greatest(f.data_as_of, excluded.data_as_of);
-  END IF;
-  IF EXISTS (SELECT FROM etl.etl_pipelines WHERE id = NEW.pipeline_id AND freshness IS NOT NULL) THEN
-    PERFORM etl.plan_freshness(NEW.pipeline_id);
+    INSERT INTO etl.etl_freshness AS f (pipeline_id, data_as_of, read_at, usual_seconds)
+    -- The lower median: one long first load does not make every run look long.
+    SELECT NEW.pipeline_id, NEW.data_as_of, NEW.started_at,
+           percentile_disc(0.5) WITHIN GROUP (ORDER BY date_part('epoch', r.finished_at - r.requested_at))
+      FROM (SELECT finished_at, requested_at FROM etl.etl_runs WHERE pipeline_id = NEW.pipeline_id AND status = 'SUCCESS'
+             ORDER BY requested_at DESC, id DESC LIMIT 5) r
+    ON CONFLICT (pipeline_id) DO UPDATE
+       SET data_as_of = greatest(f.data_as_of, excluded.data_as_of), read_at = greatest(f.read_at, excluded.read_at),
+           usual_seconds = excluded.usual_seconds, not_before = NULL;
+  ELSE
     -- A run that was cancelled is not requested again at once.
-    IF NEW.status = 'CANCELLED' THEN
-      UPDATE etl.etl_freshness SET due_at = greatest(due_at, clock_timestamp() + make_interval(secs => budget_seconds))
-       WHERE pipeline_id = NEW.pipeline_id AND due_at IS NOT NULL;
-    END IF;
+    UPDATE etl.etl_freshness SET not_before = clock_timestamp() + make_interval(secs => needed_seconds)
+     WHERE pipeline_id = NEW.pipeline_id AND needed_seconds IS NOT NULL;
   END IF;
+  PERFORM etl.plan_freshness(NEW.pipeline_id);
   RETURN NULL;
 END $function$
 ;
@@ -849,15 +964,41 @@ CREATE OR REPLACE FUNCTION etl.date_run()
 AS $function$
 BEGIN
   -- A full pass that continues another one has not read its first rows again: its data is as old as they are.
-  SELECT r.data_as_of INTO NEW.data_as_of
-    FROM etl.etl_pipelines p
-    JOIN LATERAL (SELECT * FROM etl.etl_runs e WHERE e.pipeline_id = p.id AND e.id <> NEW.id
-                   ORDER BY e.requested_at DESC, e.id DESC LIMIT 1) r ON true
-   WHERE p.id = NEW.pipeline_id AND p.mode = 'full' AND r.status IN ('PAUSED', 'FAILED', 'CANCELLED')
-     AND (r.batches > 0 OR r.parts_done > 0);
-  NEW.data_as_of := coalesce(NEW.data_as_of, clock_timestamp());
+  NEW.data_as_of := (
+    SELECT r.data_as_of FROM etl.etl_pipelines p
+      JOIN LATERAL (SELECT * FROM etl.etl_runs e WHERE e.pipeline_id = p.id AND e.id <> NEW.id
+                     ORDER BY e.requested_at DESC, e.id DESC LIMIT 1) r ON true
+     WHERE p.id = NEW.pipeline_id AND p.mode = 'full' AND r.status IN ('PAUSED', 'FAILED', 'CANCELLED')
+       AND (r.batches > 0 OR r.parts_done > 0));
+  -- Marts that it reads are as old as they are.
+  NEW.data_as_of := least(NEW.data_as_of, clock_timestamp(), (
+    SELECT min(etl.data_as_of(e.upstream_id)) FROM etl.pipeline_edges e WHERE e.downstream_id = NEW.pipeline_id));
   RETURN NEW;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.drop_marks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  DELETE FROM etl.etl_due WHERE pipeline_id = OLD.id;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.due_at(f etl.etl_freshness)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT CASE WHEN f.needed_seconds IS NULL THEN NULL
+              WHEN f.read_at IS NULL THEN greatest(coalesce(f.due_at, clock_timestamp()), f.not_before)
+              -- It runs when they have changed.
+              WHEN etl.reads_only_marts(f.pipeline_id) THEN NULL
+              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), 0)), f.not_before) END
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)
  RETURNS integer
@@ -967,6 +1108,64 @@ BEGIN
     USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.inherit_freshness()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_freshness WHERE needed_seconds IS NOT NULL) OR NOT pg_try_advisory_xact_lock(1986622066, 4) THEN
+    RETURN;
+  END IF;
+  -- An upstream has to be as new as its follower when the follower starts.
+  WITH RECURSIVE edge AS MATERIALIZED (
+    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+      JOIN etl.etl_pipelines p ON p.id = e.upstream_id AND NOT etl.is_live(p.freshness, p.mode, p.capture)
+  ), need (id, seconds) AS (
+    SELECT f.pipeline_id, f.budget_seconds FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
+     WHERE f.budget_seconds IS NOT NULL AND p.enabled
+    UNION
+    SELECT e.u, greatest(1, floor(n.seconds - etl.lead_seconds(f.usual_seconds)))::bigint
+      FROM need n JOIN edge e ON e.d = n.id LEFT JOIN etl.etl_freshness f ON f.pipeline_id = n.id
+  ), tightest AS MATERIALIZED (
+    SELECT n.id, min(n.seconds) AS seconds FROM need n GROUP BY 1
+  ), wanted AS (
+    SELECT p.id, t.seconds, CASE WHEN t.seconds IS DISTINCT FROM f.budget_seconds THEN (
+             SELECT e.d FROM edge e JOIN tightest b ON b.id = e.d LEFT JOIN etl.etl_freshness g ON g.pipeline_id = e.d
+              WHERE e.u = p.id ORDER BY b.seconds - etl.lead_seconds(g.usual_seconds), e.d LIMIT 1) END AS needed_by
+      FROM (SELECT t.id FROM tightest t UNION SELECT f.pipeline_id FROM etl.etl_freshness f WHERE f.needed_seconds IS NOT NULL) p
+      LEFT JOIN tightest t USING (id) LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
+  )
+  -- The usual time of a run varies a little from run to run.
+  INSERT INTO etl.etl_freshness AS f (pipeline_id, needed_seconds, needed_by)
+  SELECT w.id, coalesce(w.seconds, g.budget_seconds), w.needed_by FROM wanted w LEFT JOIN etl.etl_freshness g ON g.pipeline_id = w.id
+   WHERE w.needed_by IS DISTINCT FROM g.needed_by OR (coalesce(w.seconds, g.budget_seconds) IS NULL) <> (g.needed_seconds IS NULL)
+      OR abs(coalesce(w.seconds, g.budget_seconds) - g.needed_seconds) > 0.05 * g.needed_seconds
+   ORDER BY w.id
+  ON CONFLICT (pipeline_id) DO UPDATE SET needed_seconds = excluded.needed_seconds, needed_by = excluded.needed_by;
+
+  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
+   WHERE f.needed_seconds IS NOT NULL AND f.due_at IS DISTINCT FROM etl.due_at(f) OR f.needed_seconds IS NULL AND f.due_at IS NOT NULL;
+
+  -- A mart that reads only marts is as new as they are if it has read their last changes. From the top down.
+  FOR level IN 1..50 LOOP
+    UPDATE etl.etl_freshness f SET data_as_of = seen.as_of
+      FROM (SELECT e.downstream_id AS id, min(u.as_of) AS as_of
+              FROM etl.pipeline_edges e CROSS JOIN LATERAL (SELECT etl.data_as_of(e.upstream_id) AS as_of) u
+             GROUP BY 1 HAVING bool_and(u.as_of IS NOT NULL)) seen
+     WHERE f.pipeline_id = seen.id AND f.needed_seconds IS NOT NULL AND f.data_as_of < seen.as_of
+       AND NOT EXISTS (SELECT FROM etl.etl_due m WHERE m.pipeline_id = f.pipeline_id) AND etl.reads_only_marts(f.pipeline_id);
+    EXIT WHEN NOT FOUND;
+  END LOOP;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.is_live(freshness text, mode text, capture text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT coalesce(freshness = 'live' AND mode = 'incremental' AND capture = 'wal', false) $function$
+;
 CREATE OR REPLACE FUNCTION etl.is_transition(old_status text, new_status text)
  RETURNS boolean
  LANGUAGE sql
@@ -1028,6 +1227,12 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.lead_seconds(usual_seconds double precision)
+ RETURNS double precision
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT 1 + 1.25 * coalesce(usual_seconds, 0) $function$
+;
 CREATE OR REPLACE FUNCTION etl.leave_parts()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1057,6 +1262,96 @@ BEGIN
   RETURN OLD;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.limit_freshness()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- What a follower needs is found out again by etl.inherit_freshness.
+  INSERT INTO etl.etl_freshness (pipeline_id, budget_seconds, needed_seconds)
+  VALUES (NEW.id, etl.duration_seconds(NEW.freshness), etl.duration_seconds(NEW.freshness))
+  ON CONFLICT (pipeline_id) DO UPDATE
+     SET budget_seconds = excluded.budget_seconds, needed_seconds = excluded.needed_seconds, needed_by = NULL;
+  PERFORM etl.plan_freshness(NEW.id);
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_at_batch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  live uuid := (SELECT p.id FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+                 WHERE r.id = NEW.run_id AND etl.is_live(p.freshness, p.mode, p.capture));
+BEGIN
+  IF live IS NOT NULL THEN
+    PERFORM etl.mark_followers(live, now());
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_at_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  first_requested timestamptz := least(NEW.requested_at, (SELECT min(wave) FROM etl.etl_due WHERE run_id = NEW.id));
+BEGIN
+  -- What failed or is paused has not brought the mart up to date. A user who cancels a run does not want it again at once.
+  IF NEW.status IN ('FAILED', 'PAUSED')
+     OR NEW.status = 'CANCELLED' AND NOT (SELECT enabled FROM etl.etl_pipelines WHERE id = NEW.pipeline_id) THEN
+    PERFORM etl.release_marks(NEW.id);
+  END IF;
+  DELETE FROM etl.etl_due WHERE run_id = NEW.id;
+  DELETE FROM etl.etl_due WHERE pipeline_id = NEW.pipeline_id AND planned_run = NEW.id;
+  -- Also if it failed: the next run may find nothing left to change.
+  IF NEW.rows_written + NEW.rows_deleted > 0 THEN
+    PERFORM etl.mark_followers(NEW.pipeline_id, first_requested);
+  ELSIF EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL) THEN
+    -- A follower may have waited only for this end.
+    PERFORM pg_notify('vitrina_run_requested', NEW.pipeline_id::text);
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_at_takeover()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = NEW.pipeline_id AND p.target_connection IS NOT NULL
+                                               AND etl.is_live(p.freshness, p.mode, p.capture)) THEN
+    PERFORM etl.mark_followers(NEW.pipeline_id, now());
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.mark_followers(upstream uuid, first_requested timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- DO UPDATE locks a mark that exists: a follower that starts at this moment cannot settle it before the rows of this
+  -- transaction are visible. A live follower receives the changes themselves.
+  INSERT INTO etl.etl_due AS m (pipeline_id, upstream_id, wave)
+  SELECT DISTINCT d.id, upstream, first_requested FROM etl.pipeline_edges e JOIN etl.etl_pipelines d ON d.id = e.downstream_id
+   WHERE e.upstream_id = upstream AND NOT etl.is_live(d.freshness, d.mode, d.capture) ORDER BY d.id
+  ON CONFLICT (pipeline_id, upstream_id) WHERE run_id IS NULL AND upstream_id IS NOT NULL DO UPDATE SET wave = least(m.wave, excluded.wave);
+  IF FOUND THEN
+    PERFORM pg_notify('vitrina_run_requested', upstream::text);
+  END IF;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.move_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1073,11 +1368,14 @@ BEGIN
 
   IF NEW.status = 'RUN_REQUESTED' THEN
     NEW.requested_at := clock_timestamp();
-    NEW.current_run_id := gen_random_uuid();
-    INSERT INTO etl.etl_runs (id, pipeline_id, config_version, trigger, traceparent)
+    NEW.current_run_id := coalesce((SELECT m.planned_run FROM etl.etl_due m
+                                     WHERE m.pipeline_id = NEW.id AND m.run_id IS NULL
+                                       AND m.planned_run = nullif(current_setting('vitrina.run_id', true), '')::uuid), gen_random_uuid());
+    INSERT INTO etl.etl_runs AS r (id, pipeline_id, config_version, trigger, traceparent)
     VALUES (NEW.current_run_id, NEW.id, NEW.config_version,
             coalesce(nullif(current_setting('vitrina.trigger', true), ''), 'sql'),
-            nullif(current_setting('vitrina.traceparent', true), ''));
+            nullif(current_setting('vitrina.traceparent', true), ''))
+    ON CONFLICT (id) DO UPDATE SET config_version = excluded.config_version WHERE r.pipeline_id = NEW.id AND r.status = 'REQUESTED';
     PERFORM pg_notify('vitrina_run_requested', NEW.id::text);
   ELSIF NEW.status IN ('IDLE', 'PAUSED', 'FAILED') THEN
     NEW.lease_owner := NULL;
@@ -1115,6 +1413,37 @@ AS $function$
     SELECT FROM unnest(patterns) AS pattern
      WHERE pipeline LIKE replace(replace(replace(replace(pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'))
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.note_reads(pipeline uuid, connections text[], schemas text[], tables text[], strict boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  found_now text[] := ARRAY(SELECT DISTINCT coalesce(lower(connection), '') || '|' || quote_ident(relation.schema) || '.' || quote_ident(relation.name)
+                              FROM unnest(connections) AS connection, unnest(schemas, tables) AS relation (schema, name) ORDER BY 1);
+  one text;
+BEGIN
+  IF found_now = ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline ORDER BY 1)
+     OR NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline) THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  DELETE FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline AND r.identity <> ALL (found_now);
+  IF strict THEN
+    INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) SELECT pipeline, unnest(found_now) ON CONFLICT DO NOTHING;
+    PERFORM etl.require_no_cycle(pipeline);
+  ELSE
+    -- A run must not fail because a view has changed: what would close a cycle is not followed.
+    FOREACH one IN ARRAY found_now LOOP
+      INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) VALUES (pipeline, one) ON CONFLICT DO NOTHING;
+      IF FOUND AND etl.cycle_of(pipeline) IS NOT NULL THEN
+        UPDATE etl.etl_pipeline_reads r SET closes_cycle = true WHERE r.pipeline_id = pipeline AND r.identity = one;
+      END IF;
+    END LOOP;
+  END IF;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.notify(event_names text[], pipeline uuid, run uuid, event_key text, facts jsonb)
  RETURNS void
@@ -1232,6 +1561,68 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.pending_pipelines()
+ RETURNS TABLE(pipeline_id uuid, since timestamp with time zone, planned_run uuid, code text, upstream_id uuid)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  WITH RECURSIVE marked AS MATERIALIZED (
+    SELECT m.pipeline_id AS id, min(m.since) AS since, min(m.wave) AS wave, (array_agg(m.planned_run) FILTER (WHERE m.planned_run IS NOT NULL))[1] AS planned_run
+      FROM etl.etl_due m WHERE m.run_id IS NULL GROUP BY 1
+  ), edge AS MATERIALIZED (
+    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+  ), node AS MATERIALIZED (
+    SELECT p.id, p.status, p.enabled, p.on_upstream_failure = 'wait' AS waits, m.id IS NOT NULL AS is_marked, p.current_run_id,
+           -- A run that was requested together with others starts also after a failure, as any requested run.
+           p.enabled AND (p.status = 'IDLE' OR m.planned_run IS NOT NULL AND p.status IN ('FAILED', 'PAUSED')) AS startable,
+           NOT etl.is_live(p.freshness, p.mode, p.capture)
+             AND (p.status IN ('RUNNING', 'PAUSE_REQUESTED') OR p.status = 'RUN_REQUESTED' AND p.enabled) AS active
+      FROM etl.etl_pipelines p LEFT JOIN marked m USING (id)
+  ), stuck (id) AS (
+    -- What does not run before an operator acts, and what waits for it.
+    SELECT n.id FROM node n WHERE n.enabled AND n.status IN ('FAILED', 'PAUSED') AND NOT n.startable
+    UNION
+    SELECT n.id FROM stuck s JOIN edge e ON e.u = s.id JOIN node n ON n.id = e.d WHERE n.is_marked AND n.startable AND n.waits
+  ), moving AS MATERIALIZED (
+    SELECT n.id FROM node n WHERE n.active OR n.is_marked AND n.startable AND n.id NOT IN (SELECT s.id FROM stuck s)
+  ), blocked (id) AS (
+    -- Everything below a pipeline that runs or is about to. A disabled pipeline passes nothing on.
+    SELECT e.d FROM moving m JOIN edge e ON e.u = m.id
+    UNION
+    SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
+  ), patient AS MATERIALIZED (
+    -- Upstreams that always run must not keep a follower waiting for ever: after ten seconds it waits only for the waves
+    -- that had begun when it was marked. The oldest few, because this looks at each ancestor of each of them.
+    SELECT m.id, m.since FROM marked m JOIN blocked b USING (id) JOIN node n USING (id)
+     WHERE n.startable AND m.since < clock_timestamp() - interval '10 seconds' AND m.id NOT IN (SELECT s.id FROM stuck s)
+     ORDER BY m.since LIMIT 20
+  ), ancestor (follower, since, id) AS (
+    SELECT p.id, p.since, e.u FROM patient p JOIN edge e ON e.d = p.id
+    UNION
+    SELECT a.follower, a.since, e.u FROM ancestor a JOIN node n ON n.id = a.id AND n.enabled JOIN edge e ON e.d = a.id
+  ), same_wave AS MATERIALIZED (
+    SELECT DISTINCT a.follower AS id FROM ancestor a JOIN moving v ON v.id = a.id JOIN node n ON n.id = a.id LEFT JOIN marked m ON m.id = a.id
+     WHERE a.since >= CASE WHEN n.active
+             THEN least((SELECT r.requested_at FROM etl.etl_runs r WHERE r.id = n.current_run_id), (SELECT min(w.wave) FROM etl.etl_due w WHERE w.run_id = n.current_run_id))
+             ELSE m.wave END
+  ), released AS (
+    SELECT p.id FROM patient p WHERE p.id NOT IN (SELECT s.id FROM same_wave s)
+  )
+  SELECT m.id, m.since, m.planned_run, why.code,
+         CASE WHEN why.code = 'UPSTREAM_RUNS' THEN (SELECT e.u FROM edge e WHERE e.d = m.id AND (e.u IN (SELECT v.id FROM moving v) OR e.u IN (SELECT b.id FROM blocked b)) ORDER BY e.u NOT IN (SELECT v.id FROM moving v), e.u LIMIT 1)
+              WHEN why.code LIKE 'UPSTREAM%' THEN failed.u END
+    FROM marked m JOIN node n USING (id)
+    LEFT JOIN LATERAL (SELECT e.u, f.status FROM edge e JOIN node f ON f.id = e.u
+                        WHERE e.d = m.id AND e.u IN (SELECT s.id FROM stuck s) ORDER BY f.status <> 'FAILED', f.status, e.u LIMIT 1) failed ON n.waits
+   CROSS JOIN LATERAL (SELECT CASE
+     WHEN NOT n.enabled THEN 'PIPELINE_DISABLED'
+     WHEN n.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') THEN 'PIPELINE_ACTIVE'
+     WHEN NOT n.startable THEN 'PIPELINE_' || n.status
+     WHEN failed.u IS NOT NULL THEN CASE WHEN failed.status IN ('FAILED', 'PAUSED') THEN 'UPSTREAM_' || failed.status ELSE 'UPSTREAM_HELD' END
+     WHEN n.id IN (SELECT b.id FROM blocked b) AND n.id NOT IN (SELECT r.id FROM released r) THEN 'UPSTREAM_RUNS' END AS code) why
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.pipeline_spec(p etl.etl_pipelines)
  RETURNS jsonb
  LANGUAGE sql
@@ -1246,33 +1637,13 @@ $function$
 ;
 CREATE OR REPLACE FUNCTION etl.plan_freshness(pipeline uuid)
  RETURNS void
- LANGUAGE plpgsql
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-DECLARE
-  budget bigint := (SELECT etl.duration_seconds(p.freshness) FROM etl.etl_pipelines p WHERE p.id = pipeline);
-  -- Early enough for a run that takes a quarter longer than usual, and for a tick of the runners.
-  lead double precision := least(1 + 1.25 * coalesce(etl.usual_run_seconds(pipeline), 0), budget);
-BEGIN
-  INSERT INTO etl.etl_freshness AS f (pipeline_id, budget_seconds, due_at)
-  VALUES (pipeline, budget, CASE WHEN budget IS NOT NULL THEN clock_timestamp() END)
-  ON CONFLICT (pipeline_id) DO UPDATE
-     SET budget_seconds = budget,
-         due_at = CASE WHEN budget IS NULL THEN NULL
-                       ELSE coalesce(f.data_as_of + make_interval(secs => budget - lead), clock_timestamp()) END;
-END $function$
-;
-CREATE OR REPLACE FUNCTION etl.plan_freshness_of_pipeline()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-BEGIN
-  PERFORM etl.plan_freshness(NEW.id);
-  RETURN NULL;
-END $function$
+  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
+   WHERE f.pipeline_id = pipeline AND (f.needed_seconds IS NOT NULL OR f.due_at IS NOT NULL)
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.plan_problem(pipeline uuid)
  RETURNS text
@@ -1289,6 +1660,76 @@ AS $function$
                     FROM etl.etl_pipeline_tasks all_steps WHERE all_steps.pipeline_id = pipeline) t) step
    WHERE step.problem IS NOT NULL ORDER BY step.order_index LIMIT 1
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.plan_wave(pipeline uuid, direction text)
+ RETURNS TABLE(pipeline_id uuid, run_id uuid, is_new boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  member record;
+BEGIN
+  PERFORM pg_advisory_xact_lock(1986622066, 2);
+  FOR member IN
+    WITH RECURSIVE edge AS MATERIALIZED (
+      SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+    ), able AS MATERIALIZED (
+      SELECT p.id FROM etl.etl_pipelines p WHERE p.enabled AND NOT etl.is_live(p.freshness, p.mode, p.capture) OR p.id = pipeline
+    ), up (id) AS (
+      SELECT pipeline UNION SELECT e.u FROM up JOIN edge e ON e.d = up.id JOIN able ON able.id = e.u WHERE direction IN ('upstream', 'all')
+    ), down (id) AS (
+      SELECT pipeline UNION SELECT e.d FROM down JOIN edge e ON e.u = down.id JOIN able ON able.id = e.d WHERE direction IN ('downstream', 'all')
+    ), chosen AS MATERIALIZED (
+      SELECT up.id FROM up UNION SELECT down.id FROM down
+    )
+    SELECT p.id, p.status, p.current_run_id, p.config_version, EXISTS (SELECT FROM edge e JOIN chosen u ON u.id = e.u WHERE e.d = p.id) AS follows
+      FROM chosen JOIN etl.etl_pipelines p USING (id) ORDER BY p.id FOR UPDATE OF p
+  LOOP
+    pipeline_id := member.id;
+    -- The first ones of a wave have nothing to wait for: the run that is queued or in progress is theirs, as for any request.
+    IF NOT member.follows AND member.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') THEN
+      run_id := member.current_run_id;
+      is_new := false;
+    ELSE
+      run_id := (SELECT m.planned_run FROM etl.etl_due m WHERE m.pipeline_id = member.id AND m.run_id IS NULL AND m.planned_run IS NOT NULL);
+      is_new := run_id IS NULL;
+      IF is_new THEN
+        INSERT INTO etl.etl_runs (pipeline_id, config_version, trigger, traceparent)
+        VALUES (member.id, member.config_version, coalesce(nullif(current_setting('vitrina.trigger', true), ''), 'sql'),
+                nullif(current_setting('vitrina.traceparent', true), '')) RETURNING id INTO run_id;
+        INSERT INTO etl.etl_due (pipeline_id, planned_run) VALUES (member.id, run_id);
+      END IF;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  PERFORM etl.request_due_runs();
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.reads_only_marts(pipeline uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT EXISTS (SELECT FROM etl.pipeline_edges e WHERE e.downstream_id = pipeline AND e.kind = 'lineage')
+     AND NOT EXISTS (
+       SELECT split_part(r.identity, '|', 2) FROM etl.etl_pipeline_reads r
+         LEFT JOIN etl.etl_pipeline_targets t ON t.identity = r.identity AND t.pipeline_id <> r.pipeline_id
+        WHERE r.pipeline_id = pipeline GROUP BY 1 HAVING count(t.pipeline_id) = 0)
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.refuse_cycle()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.require_no_cycle(CASE TG_TABLE_NAME WHEN 'etl_pipelines' THEN (to_jsonb(NEW) ->> 'id')::uuid
+                                                  ELSE (to_jsonb(NEW) ->> 'pipeline_id')::uuid END);
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.refuse_rewriting()
  RETURNS trigger
@@ -1322,6 +1763,81 @@ BEGIN
       USING ERRCODE = 'VT005', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
   END IF;
   RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.release_marks(run uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  WITH released AS (DELETE FROM etl.etl_due WHERE run_id = run AND upstream_id IS NOT NULL RETURNING pipeline_id, upstream_id, since, wave)
+  INSERT INTO etl.etl_due AS m (pipeline_id, upstream_id, since, wave)
+  SELECT pipeline_id, upstream_id, min(since), min(wave) FROM released GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (pipeline_id, upstream_id) WHERE run_id IS NULL AND upstream_id IS NOT NULL
+  DO UPDATE SET since = least(m.since, excluded.since), wave = least(m.wave, excluded.wave)
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.rename_in_order()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE etl.etl_pipelines SET after = array_replace(after, OLD.name, NEW.name) WHERE after @> ARRAY[OLD.name] AND after <> '{}';
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.request_due_runs()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  due uuid[];
+  one record;
+  taken bigint[];
+  planned uuid;
+  requested uuid;
+  outer_trigger text := coalesce(current_setting('vitrina.trigger', true), '');
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL) THEN
+    RETURN;
+  END IF;
+  -- One decision at a time. The statements below see what the previous one has committed.
+  PERFORM pg_advisory_xact_lock(1986622066, 2);
+  due := ARRAY(SELECT p.pipeline_id FROM etl.pending_pipelines() p WHERE p.code IS NULL);
+  -- SKIP LOCKED: a session that holds one pipeline must not block the others; the next call retries.
+  FOR one IN SELECT p.id, p.status FROM etl.etl_pipelines p
+              WHERE p.id = ANY (due) AND p.enabled AND p.status IN ('IDLE', 'FAILED', 'PAUSED') ORDER BY p.id FOR UPDATE SKIP LOCKED
+  LOOP
+    -- Read under the lock of the pipeline: a run that began and ended meanwhile has settled its marks.
+    taken := ARRAY(SELECT m.id FROM etl.etl_due m WHERE m.pipeline_id = one.id AND m.run_id IS NULL FOR UPDATE SKIP LOCKED);
+    planned := (SELECT m.planned_run FROM etl.etl_due m WHERE m.id = ANY (taken) AND m.planned_run IS NOT NULL);
+    CONTINUE WHEN cardinality(taken) = 0 OR planned IS NULL AND one.status <> 'IDLE';
+    PERFORM set_config('vitrina.trigger', 'upstream', true), set_config('vitrina.run_id', coalesce(planned::text, ''), true);
+    UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED' WHERE p.id = one.id RETURNING p.current_run_id INTO requested;
+    UPDATE etl.etl_due m SET run_id = requested WHERE m.id = ANY (taken);
+    RETURN NEXT requested;
+  END LOOP;
+  PERFORM set_config('vitrina.trigger', outer_trigger, true), set_config('vitrina.run_id', '', true);
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_no_cycle(pipeline uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  path text := etl.cycle_of(pipeline);
+BEGIN
+  IF path IS NOT NULL THEN
+    RAISE EXCEPTION 'the pipelines would follow each other in a circle: %', path
+      USING ERRCODE = 'VT006', HINT = 'Read another table, or set after to none on one of these pipelines.';
+  END IF;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.require_plan()
@@ -1428,10 +1944,12 @@ AS $function$ SELECT coalesce(lower(source_connection), 'main') $function$
 ;
 CREATE OR REPLACE FUNCTION etl.staleness(pipeline uuid)
  RETURNS jsonb
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+BEGIN
+  RETURN (
   WITH facts AS (
     SELECT p.*, a.run, l.run AS last, w.waiting, f.data_as_of AS as_of,
            coalesce(a.run, l.run) AS shown,
@@ -1456,6 +1974,12 @@ AS $function$
               FROM facts f JOIN etl.etl_run_batches x ON x.run_id = (f.shown ->> 'id')::uuid) b
      CROSS JOIN LATERAL (VALUES ('READ', b.read), ('TRANSFORM', b.transform), ('WRITE', b.write), ('CHECKPOINT', b.checkpoint)) AS phase(name, ms)
      WHERE phase.ms IS NOT NULL ORDER BY phase.ms DESC LIMIT 1
+  ), oldest AS (
+    -- The upstream with the oldest data, if that is too old for this pipeline.
+    SELECT u.id, u.name FROM etl.etl_freshness f JOIN etl.pipeline_edges e ON e.downstream_id = f.pipeline_id
+      JOIN etl.etl_pipelines u ON u.id = e.upstream_id CROSS JOIN LATERAL (SELECT etl.data_as_of(u.id) AS as_of) d
+     WHERE f.pipeline_id = pipeline AND coalesce(d.as_of + make_interval(secs => f.needed_seconds) < clock_timestamp(), true)
+     ORDER BY d.as_of NULLS FIRST, u.name LIMIT 1
   ), head AS (
     SELECT h.error, h.error_code, h.leased_until, h.owner, h.lag_bytes, h.has_slot, h.lost FROM facts f
       JOIN etl.etl_change_heads h ON h.connection = etl.source_side(f.source_connection)
@@ -1484,6 +2008,7 @@ AS $function$
       'code', 'RETRYING', 'attempt', f.run -> 'attempt', 'errorCode', f.run ->> 'error_code', 'error', f.run ->> 'error', 'hint', f.run ->> 'error_hint')
     WHEN h.error IS NOT NULL THEN jsonb_build_object('code', 'CAPTURE_FAILING', 'errorCode', h.error_code, 'error', h.error)
     WHEN h.has_slot AND (h.leased_until < clock_timestamp() OR h.leased_until IS NULL) THEN jsonb_build_object('code', 'CAPTURE_STOPPED')
+    WHEN f.status = 'IDLE' AND o.name IS NOT NULL THEN jsonb_build_object('code', 'UPSTREAM', 'upstream', o.name, 'cause', etl.staleness(o.id))
     WHEN f.status = 'IDLE' AND f.last IS NULL THEN jsonb_build_object('code', 'NEVER_RUN')
     WHEN f.status = 'IDLE' AND f.last ->> 'status' = 'CANCELLED' THEN jsonb_build_object('code', 'CANCELLED', 'since', f.last ->> 'finished_at')
     WHEN jsonb_typeof(f.shown -> 'held_back') = 'object' OR (f.run IS NOT NULL AND jsonb_typeof(f.last -> 'held_back') = 'object')
@@ -1494,8 +2019,33 @@ AS $function$
       'finished', f.run IS NULL)
     WHEN f.status = 'RUNNING' THEN jsonb_build_object('code', 'SLOW_FIRST_BATCH', 'run', f.run ->> 'id', 'seconds', f.shown -> 'seconds')
     ELSE jsonb_build_object('code', 'SLOW_RUN', 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds') END
-    FROM facts f LEFT JOIN phases s ON true LEFT JOIN head h ON true
-$function$
+    FROM facts f LEFT JOIN phases s ON true LEFT JOIN head h ON true LEFT JOIN oldest o ON true);
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.take_marks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE pipeline_id = NEW.pipeline_id) THEN
+    RETURN NULL;
+  END IF;
+  -- A run that resumes where the previous one stopped does not read its first rows again: its marks need another run.
+  IF (SELECT last.status <> 'SUCCESS' AND last.batches > 0
+        FROM (SELECT r.status, r.batches, r.finished_at FROM etl.etl_runs r
+               WHERE r.pipeline_id = NEW.pipeline_id AND r.finished_at IS NOT NULL ORDER BY r.requested_at DESC, r.id DESC LIMIT 20) last
+       ORDER BY last.finished_at DESC LIMIT 1) THEN
+    PERFORM etl.release_marks(NEW.id);
+  ELSE
+    -- SKIP LOCKED: a mark whose rows are about to be committed is left to the next run.
+    UPDATE etl.etl_due SET run_id = NEW.id
+     WHERE id IN (SELECT m.id FROM etl.etl_due m
+                   WHERE m.pipeline_id = NEW.pipeline_id AND m.run_id IS NULL AND m.upstream_id IS NOT NULL FOR UPDATE SKIP LOCKED);
+  END IF;
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
  RETURNS text
@@ -1623,18 +2173,6 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
-CREATE OR REPLACE FUNCTION etl.usual_run_seconds(pipeline uuid)
- RETURNS double precision
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  -- With the time in the queue. The lower median: one long first load does not make every run look long.
-  SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY date_part('epoch', r.finished_at - r.requested_at))
-    FROM (SELECT finished_at, requested_at FROM etl.etl_runs WHERE pipeline_id = pipeline AND status = 'SUCCESS'
-           ORDER BY requested_at DESC, id DESC LIMIT 5) r
-$function$
-;
 CREATE OR REPLACE FUNCTION etl.version_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1665,6 +2203,16 @@ BEGIN
   NEW.updated_at := clock_timestamp();
   RETURN NEW;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.why_held(pipeline uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT jsonb_build_object('code', h.code, 'upstream', (SELECT u.name FROM etl.etl_pipelines u WHERE u.id = h.upstream_id))
+    FROM etl.pending_pipelines() h WHERE h.pipeline_id = pipeline AND h.code IS NOT NULL
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.why_waiting(pipeline uuid)
  RETURNS jsonb
@@ -1712,11 +2260,13 @@ CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_a
 CREATE TRIGGER notify_of_drift AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW WHEN ((new.deep AND (((new.missing + new.extra) + new.different) > 0))) EXECUTE FUNCTION etl.notify_of_drift();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE TRIGGER notify_of_breach AFTER UPDATE OF breached_at ON etl.etl_freshness FOR EACH ROW WHEN (((old.breached_at IS NULL) <> (new.breached_at IS NULL))) EXECUTE FUNCTION etl.notify_of_breach();
+CREATE CONSTRAINT TRIGGER refuse_cycle AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_cycle();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
 CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
 CREATE TRIGGER type_follows_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.type_follows_tasks();
 CREATE TRIGGER clear_empty_query BEFORE INSERT OR UPDATE OF source_query, source_table ON etl.etl_pipelines FOR EACH ROW WHEN (((new.source_table IS NOT NULL) AND (btrim(new.source_query) = ''::text))) EXECUTE FUNCTION etl.clear_empty_query();
+CREATE TRIGGER drop_marks AFTER DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.drop_marks();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
 CREATE TRIGGER hold_source BEFORE UPDATE OF source_table, source_columns ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text])) AND ((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)))) EXECUTE FUNCTION etl.hold_source();
@@ -1724,14 +2274,17 @@ CREATE CONSTRAINT TRIGGER keep_first_version AFTER INSERT ON etl.etl_pipelines D
 CREATE TRIGGER keep_target AFTER INSERT OR UPDATE OF target_table, target_connection, shared_target, config_xact ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.keep_target();
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
+CREATE TRIGGER limit_freshness AFTER INSERT ON etl.etl_pipelines FOR EACH ROW WHEN ((new.freshness IS NOT NULL)) EXECUTE FUNCTION etl.limit_freshness();
+CREATE TRIGGER limit_freshness_again AFTER UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.limit_freshness();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
-CREATE TRIGGER plan_freshness AFTER INSERT ON etl.etl_pipelines FOR EACH ROW WHEN ((new.freshness IS NOT NULL)) EXECUTE FUNCTION etl.plan_freshness_of_pipeline();
-CREATE TRIGGER plan_freshness_again AFTER UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.plan_freshness_of_pipeline();
+CREATE CONSTRAINT TRIGGER refuse_cycle AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.after IS DISTINCT FROM new.after)) EXECUTE FUNCTION etl.refuse_cycle();
+CREATE TRIGGER rename_in_order AFTER UPDATE OF name ON etl.etl_pipelines FOR EACH ROW WHEN ((old.name IS DISTINCT FROM new.name)) EXECUTE FUNCTION etl.rename_in_order();
 CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_order BEFORE UPDATE OF after, on_upstream_failure ON etl.etl_pipelines FOR EACH ROW WHEN (((old.after IS DISTINCT FROM new.after) OR (old.on_upstream_failure IS DISTINCT FROM new.on_upstream_failure))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)) OR (old.shared_target IS DISTINCT FROM new.shared_target))) EXECUTE FUNCTION etl.version_pipeline();
@@ -1740,14 +2293,18 @@ CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl
 CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
 CREATE TRIGGER notify_of_quarantine AFTER INSERT ON etl.etl_quarantine REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION etl.notify_of_quarantine();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
+CREATE TRIGGER mark_at_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW WHEN ((((new.rows_inserted + new.rows_updated) + new.rows_deleted) > 0)) EXECUTE FUNCTION etl.mark_at_batch();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER date_mart AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.date_mart();
 CREATE TRIGGER date_run BEFORE INSERT OR UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.status = 'RUNNING'::text) AND (new.data_as_of IS NULL))) EXECUTE FUNCTION etl.date_run();
 CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.parts_total > 0) AND (old.status = 'RUNNING'::text) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.leave_parts();
+CREATE TRIGGER mark_at_end AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.mark_at_end();
+CREATE TRIGGER mark_at_takeover AFTER UPDATE OF attempt ON etl.etl_runs FOR EACH ROW WHEN (((new.attempt > old.attempt) AND (old.attempt > 0) AND (new.batches > 0))) EXECUTE FUNCTION etl.mark_at_takeover();
 CREATE TRIGGER notify_of_held_back AFTER UPDATE OF held_back ON etl.etl_runs FOR EACH ROW WHEN (((new.held_back ->> 'since'::text) IS NOT NULL)) EXECUTE FUNCTION etl.notify_of_held_back();
 CREATE TRIGGER notify_of_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['FAILED'::text, 'SUCCESS'::text])))) EXECUTE FUNCTION etl.notify_of_run();
+CREATE TRIGGER take_marks AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = 'REQUESTED'::text) AND (new.status = 'RUNNING'::text))) EXECUTE FUNCTION etl.take_marks();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_stalled_run AFTER UPDATE OF stalled_since ON etl.etl_runs FOR EACH ROW WHEN (((old.stalled_since IS NULL) AND (new.stalled_since IS NOT NULL))) EXECUTE FUNCTION etl.tell_of_stalled_run();

@@ -287,6 +287,10 @@ export class Events {
     this.#log.info('Run requested by its freshness.', { pipeline })
   }
 
+  followersRequested(runIds: readonly string[]): void {
+    this.#log.info('Runs requested because upstream pipelines changed rows.', { run_ids: runIds })
+  }
+
   connectionLost(where: string, error: Error): void {
     this.#log.error(`Connection to ${where} lost.`, aboutError(error))
   }

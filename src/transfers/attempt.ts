@@ -3,6 +3,7 @@ import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import { type Claim, SESSION_PREFIX, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, type Pipeline, transformNames } from '../model/pipeline.js'
+import type { AcceptedQuery } from '../ports/query-guard.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
@@ -102,7 +103,8 @@ export async function openAttempt<M>(
 ): Promise<Attempt<M>> {
   const { claim, ledger, resources, isTransactional } = options
   const { pipeline } = claim
-  const { source, session, clock, chain, found, examined, keep } = await openSides(options, findMart)
+  const { source, session, clock, chain, found, examined, reached, keep } = await openSides(options, findMart)
+  await ledger.reads(reached)
   const created = await found.create()
   await keep(created)
   const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
@@ -126,6 +128,8 @@ export interface Sides<M> extends OpenSessions {
   readonly chain: TransformChain | null
   readonly found: FoundMart<M>
   readonly examined: Examined
+  /** The tables that the query reads. */
+  readonly reached: AcceptedQuery['reached']
   /** For the next run. */
   keep(created: CreatedMart<M>): Promise<void>
 }
@@ -139,13 +143,14 @@ export async function openSides<M>(options: SideOptions, findMart: FindMart<M>):
   const sessions = await openSessions(options)
   const { source } = sessions
   const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
-  const query = await inSource(() => acceptedQuery(source, pipeline, rules.judge))
+  const accepted = await inSource(() => acceptedQuery(source, pipeline, rules.judge))
+  const { canonical: query, reached } = accepted
   const isKept = options.isTransactional && followsChanges(pipeline)
   const kept = isKept ? await inSource(() => examinations.find<M>(claim, sessions, query)) : null
   if (kept !== null) {
     const { examined, mart } = kept
     const found = { key: examined.key.map(({ name }) => name), create: async () => mart }
-    return { ...sessions, chain: null, found, examined, keep: async () => {} }
+    return { ...sessions, chain: null, found, examined, reached, keep: async () => {} }
   }
   const mark = isKept ? await markTable(sessions.session, parseTable(finalTarget(pipeline))) : null
   const examination = await examineSides(options, { ...sessions, query }, findMart)
@@ -153,7 +158,7 @@ export async function openSides<M>(options: SideOptions, findMart: FindMart<M>):
   const keep = async (mart: CreatedMart<M>) => {
     if (mark !== null) await examinations.keep(claim, sessions, { examined, mart, mark })
   }
-  return { ...sessions, ...examination, keep }
+  return { ...sessions, ...examination, reached, keep }
 }
 
 async function examineSides<M>(

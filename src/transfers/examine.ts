@@ -7,7 +7,7 @@ import {
   readerQuery,
   readsTable,
 } from '../model/pipeline.js'
-import type { QueryGuard } from '../ports/query-guard.js'
+import type { AcceptedQuery, QueryGuard } from '../ports/query-guard.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
@@ -51,14 +51,18 @@ export async function describeSource(
   pipeline: Pipeline,
   judge: QueryGuard,
 ): Promise<DescribedQuery> {
-  return describeAccepted(source, await acceptedQuery(source, pipeline, judge))
+  return describeAccepted(source, (await acceptedQuery(source, pipeline, judge)).canonical)
 }
 
-/** The text to run, from the guard. */
-export async function acceptedQuery(source: Session, pipeline: Pipeline, judge: QueryGuard): Promise<string> {
+/** The text to run and the tables that it reads, from the guard. */
+export async function acceptedQuery(
+  source: Session,
+  pipeline: Pipeline,
+  judge: QueryGuard,
+): Promise<AcceptedQuery> {
   const text = readerQuery(pipeline)
   if (text.trim() === '') throw noQuery()
-  return judge.textToRun(text, source, { isDerived: readsTable(pipeline) })
+  return judge.accept(text, source, { isDerived: readsTable(pipeline) })
 }
 
 export async function describeAccepted(source: Session, query: string): Promise<DescribedQuery> {

@@ -26,6 +26,8 @@ export const PIPELINE_DEFAULTS = {
   freshness: null,
   schedule_interval: null,
   schedule_timezone: 'UTC',
+  after: 'auto',
+  on_upstream_failure: 'wait',
   quarantine_limit: 100,
   delete_brake: 0.5,
   tasks: [],

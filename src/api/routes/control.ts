@@ -47,18 +47,21 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
       },
     },
     async (request, reply) => {
-      const { run, status, replayed } = await control.requestRun({
+      const { wait, with: wave } = request.query
+      const input = {
         pipelineId: request.params.id,
         author: authorOf(request),
         externalRef: request.body?.external_ref,
         key: request.headers['idempotency-key'],
         events: request.events,
-      })
+      }
+      const { run, runs, status, replayed } =
+        wave === undefined ? await control.requestRun(input) : await control.requestWave({ ...input, wave })
       const url = runUrl(run.id)
       if (replayed) reply.header('idempotent-replay', 'true')
       reply.header('location', url)
-      const answer = { id: run.pipelineId, status, run_id: run.id, url }
-      const { wait } = request.query
+      const together = wave === undefined ? {} : { runs: runs.map(runToWire) }
+      const answer = { id: run.pipelineId, status, run_id: run.id, url, ...together }
       if (wait === undefined) return reply.code(202).send(answer)
       const seen = await waiter.untilOver(run.id, enough(reply, wait))
       const now = await control.statusOf(run.pipelineId)

@@ -13,6 +13,7 @@ import type { InspectService } from '../services/inspect.js'
 import type { LineageService } from '../services/lineage.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { NotificationService } from '../services/notifications.js'
+import type { OrderService } from '../services/order.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { QuarantineService } from '../services/quarantine.js'
 import type { RunWaiter } from '../services/run-waiter.js'
@@ -26,6 +27,7 @@ import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { fleetQuarantineRoutes } from './fleet-quarantine.js'
 import { freshnessRoutes } from './freshness.js'
+import { graphRoutes } from './graph.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
@@ -50,6 +52,7 @@ export interface Services {
   readonly inspect: InspectService
   readonly lineage: LineageService
   readonly freshness: FreshnessService
+  readonly order: OrderService
   readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
@@ -80,6 +83,7 @@ export function apiRoutes(app: Api, services: Services): void {
   scheduleRoutes(app)
   freshnessRoutes(app, services.freshness)
   lineageRoutes(app, services.lineage)
+  graphRoutes(app, services.order)
   runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)
   taskRoutes(app, services.transforms)

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { WAVES } from '../../model/order.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import { line, text } from '../../model/text.js'
 import type { PipelineOverview } from '../services/pipelines.js'
 import { RUN_REQUESTED_EXAMPLE } from './examples.js'
+import { dueToWire, dueWire } from './order.js'
 import { flag } from './page.js'
 import { runToWire, runWire } from './run.js'
 import { waitTime } from './wait-time.js'
@@ -31,6 +33,12 @@ export const runQuery = z.strictObject({
   wait: waitTime.describe(
     'Responds when the run has ended or this time is up (1s to 60s), and includes the run.',
   ),
+  with: z
+    .enum(WAVES)
+    .optional()
+    .describe(
+      'Request a wave of runs: also of the pipelines that this one follows (upstream), of those that follow it (downstream), or both (all). Each run starts after those of the pipelines that it follows.',
+    ),
 })
 
 /** Absent: a request that is not repeated. */
@@ -73,6 +81,10 @@ export const runRequestedWire = z
     run_id: z.string().describe('The id of the run.'),
     url: z.string().describe('The URL of the run.'),
     run: runWire.optional().describe('The run itself, if the request waited.'),
+    runs: z
+      .array(runWire)
+      .optional()
+      .describe('With the parameter with: every run of the wave, in the order in which they may start.'),
   })
   .meta({ id: 'RunRequested', examples: [RUN_REQUESTED_EXAMPLE] })
 
@@ -94,6 +106,7 @@ export const statusWire = z
     enabled: z.boolean().describe('Runners run only enabled pipelines.'),
     current_run: runWire.nullable().describe('The run that is requested or in progress.'),
     last_run: runWire.nullable().describe('The last run that ended.'),
+    due: dueWire.nullable().describe('Why it has to run although no run was requested. null: it does not.'),
     lag: z
       .object({ seconds_since_success: z.number().describe('Time since the last success.') })
       .nullable()
@@ -105,6 +118,7 @@ export function statusToWire({
   pipeline,
   current,
   last,
+  due,
   secondsSinceSuccess,
 }: PipelineOverview): z.infer<typeof statusWire> {
   return {
@@ -114,6 +128,7 @@ export function statusToWire({
     enabled: pipeline.enabled,
     current_run: current === null ? null : runToWire(current),
     last_run: last === null ? null : runToWire(last),
+    due: due === null ? null : dueToWire(due),
     lag: secondsSinceSuccess === null ? null : { seconds_since_success: secondsSinceSuccess },
   }
 }

@@ -15,6 +15,14 @@ export const freshnessWire = z
       .number()
       .nullable()
       .describe('How much older it may become; negative: it is too old. null: not known, or no limit.'),
+    needed_seconds: z
+      .number()
+      .nullable()
+      .describe('How old it may become for the pipelines that follow it and for itself. null: no limit.'),
+    needed_by: z
+      .string()
+      .nullable()
+      .describe('The pipeline that follows it and needs newer data. null: its own limit is the tightest.'),
     breached: z.boolean().describe('Whether it is too old.'),
     due_at: z
       .string()
@@ -37,6 +45,8 @@ export const freshnessWire = z
         age_seconds: 412,
         budget_seconds: 300,
         budget_left_seconds: -112,
+        needed_seconds: 300,
+        needed_by: null,
         breached: true,
         due_at: '2026-07-01T06:04:56.000000Z',
         cause: { code: 'NO_RUNNER', detail: 'No runner is alive.', hint: 'Start one with "vitrina runner".' },
@@ -45,13 +55,16 @@ export const freshnessWire = z
   })
 
 export function freshnessToWire(freshness: Freshness): z.infer<typeof freshnessWire> {
-  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause } = freshness
+  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause, neededSeconds, neededBy } =
+    freshness
   const isKnown = ageSeconds !== null && budgetSeconds !== null
   return {
     data_as_of: dataAsOf,
     age_seconds: ageSeconds,
     budget_seconds: budgetSeconds,
     budget_left_seconds: isKnown ? budgetSeconds - ageSeconds : null,
+    needed_seconds: neededSeconds,
+    needed_by: neededBy,
     breached,
     due_at: dueAt,
     cause: cause === null ? null : { code: cause.code, ...explainStaleness(cause) },

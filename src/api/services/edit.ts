@@ -59,7 +59,10 @@ export class EditService {
     const draft = { ...readDraft(raw, this.#rules), managedBy: manner.from ?? 'api' }
     await this.#requireSavable(unsaved(draft))
     await this.#requireOwnTarget(null, draft)
-    if (!manner.dryRun) return this.#editor.create(draft, author)
+    if (!manner.dryRun) {
+      const reads = await this.#inspector.reads(unsaved(draft), AbortSignal.timeout(CHECK_MS))
+      return this.#editor.create(draft, author, reads)
+    }
     await this.#requireFree(draft.name)
     throw new DryRunEnd(dryRunResult(null, draft, 'none'))
   }
@@ -153,7 +156,8 @@ export class EditService {
     const before = await this.#pipelines.get(id)
     const draft = draftOf(before)
     const wanted = unsaved(draft)
-    if (readsOtherwise(before, wanted)) {
+    const isReadAgain = readsOtherwise(before, wanted)
+    if (isReadAgain) {
       // Neither is worth querying the source if the change is rejected anyway.
       requireVersion(before, ifMatch)
       refuseWhileRunning(before, draft)
@@ -177,7 +181,8 @@ export class EditService {
       if (resetCheckpoint && isRunning(current)) throw busy(current, 'its checkpoint cannot be reset now')
       return { draft, resetCheckpoint }
     }
-    const pipeline = await this.#editor.change(id, { action, author, decide })
+    const reads = isReadAgain ? await this.#inspector.reads(wanted, AbortSignal.timeout(CHECK_MS)) : null
+    const pipeline = await this.#editor.change(id, { action, author, decide, reads })
     if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
     return pipeline
   }

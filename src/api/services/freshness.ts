@@ -36,6 +36,7 @@ export class FreshnessService {
 
   /** Notes which marts became too old, and which are not any more: notifications and events follow from it. */
   async note(): Promise<void> {
+    await this.#store.inherit()
     for (const found of await this.#store.unnotedBreaches()) {
       const { pipelineId, cause } = await this.#withLock(found)
       await this.#store.noteBreach(pipelineId, cause)

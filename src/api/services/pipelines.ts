@@ -1,3 +1,4 @@
+import type { Due } from '../../model/order.js'
 import type { FleetSummary, PipelineLine } from '../../model/overview.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
@@ -16,6 +17,7 @@ export interface PipelineOverview {
   readonly pipeline: Pipeline
   readonly current: Run | null
   readonly last: Run | null
+  readonly due: Due | null
   readonly secondsSinceSuccess: number | null
 }
 
@@ -55,7 +57,8 @@ export class PipelineService {
     // next request is correct. The other way round, a poller would see IDLE next to the previous run.
     const pipeline = await this.get(id)
     const runs = await this.#catalog.currentAndLastRun(id)
-    return { pipeline, ...runs, secondsSinceSuccess: await this.#catalog.secondsSinceSuccess(id) }
+    const due = await this.#catalog.dueOf(id)
+    return { pipeline, ...runs, due, secondsSinceSuccess: await this.#catalog.secondsSinceSuccess(id) }
   }
 
   async state(id: string): Promise<State> {

@@ -29,8 +29,15 @@ function readAs(schema: z.ZodType, option: Option): Option {
   if (schema instanceof z.ZodEnum) return option.choices(schema.options as string[])
   if (schema instanceof z.ZodArray) return option.argParser(collect)
   if (schema instanceof z.ZodNumber) return option.argParser(schema.isInt ? wholeNumber : decimal)
-  if (schema instanceof z.ZodUnion) return option.argParser(wordOrNumber(wordsOf(schema)))
+  if (schema instanceof z.ZodUnion) return option.argParser(unionParser(schema))
   return option
+}
+
+function unionParser(schema: z.ZodUnion): (given: string, earlier: unknown) => unknown {
+  const words = wordsOf(schema)
+  if (!schema.options.some((one) => one instanceof z.ZodArray)) return wordOrNumber(words)
+  return (given, earlier) =>
+    words.includes(given) ? given : collect(given, Array.isArray(earlier) ? earlier : undefined)
 }
 
 function wordsOf(schema: z.ZodUnion): unknown[] {

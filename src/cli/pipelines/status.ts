@@ -55,6 +55,7 @@ async function freshness(name: string, flags: Flags): Promise<void> {
     'data as of': answer.data_as_of === null ? 'never loaded' : moment(answer.data_as_of),
     age: span(answer.age_seconds),
     'may become': span(answer.budget_seconds) ?? 'no limit',
+    'needed by': answer.needed_by === null ? null : `${answer.needed_by}, ${span(answer.needed_seconds)}`,
     'next run': answer.due_at === null ? null : moment(answer.due_at),
     'too old': answer.breached ? 'yes' : 'no',
     cause:

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { type Due, explainHeld, explainOrderProblem, HELD_CODES, type OrderGraph } from '../../model/order.js'
+import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
+
+export const dueWire = z
+  .object({
+    since: z
+      .string()
+      .describe('When the first change was committed that it has not read, or when it was requested.'),
+    changed: z
+      .array(z.string())
+      .describe(
+        'The pipelines that it follows and that have changed rows. Empty: it was requested together with others.',
+      ),
+    run_id: z
+      .string()
+      .nullable()
+      .describe(
+        'Its run, if it was requested together with others; null: the run is created when it starts.',
+      ),
+    waiting: z
+      .object({
+        code: z.enum(HELD_CODES).describe('The reason, for programs.'),
+        upstream: z.string().nullable().describe('The pipeline that it waits for.'),
+        detail: z.string().describe('The same as a sentence.'),
+        hint: z.string().describe('What to do.'),
+      })
+      .nullable()
+      .describe('Why it does not run yet. null: its run is about to be requested.'),
+  })
+  .meta({ id: 'Due' })
+
+export function dueToWire({ since, changed, runId, held }: Due): z.infer<typeof dueWire> {
+  return {
+    since,
+    changed: [...changed],
+    run_id: runId,
+    waiting: held === null ? null : { ...held, ...explainHeld(held) },
+  }
+}
+
+const nodeWire = z.object({
+  id: z.string().describe('The id of the pipeline.'),
+  name: z.string().describe('Its name.'),
+  status: z.enum(PIPELINE_STATUSES).describe('Its status.'),
+  enabled: z.boolean().describe('Runners run only enabled pipelines.'),
+  target: z.string().describe('What it fills.'),
+  due: dueWire.nullable().describe('Why it has to run although no run was requested. null: it does not.'),
+  last_run: z
+    .object({
+      id: z.string().describe('The id of the run.'),
+      status: z.enum(RUN_STATUSES).describe('How it ended.'),
+      finished_at: z.string().nullable().describe('When it ended.'),
+      rows_written: z.number().describe('Rows inserted or updated.'),
+      rows_deleted: z.number().describe('Rows deleted from the mart.'),
+    })
+    .nullable()
+    .describe('The last run that ended.'),
+})
+
+const edgeWire = z.object({
+  from: z.string().describe('The id of the pipeline that runs first.'),
+  to: z.string().describe('The id of the pipeline that follows it.'),
+  kind: z
+    .enum(['lineage', 'declared'])
+    .describe(
+      'lineage: it reads what the first one fills. declared: it names the first one in its field after.',
+    ),
+  via: z.string().nullable().describe('The table; null: declared.'),
+})
+
+export const graphWire = z
+  .object({
+    nodes: z.array(nodeWire).describe('Every pipeline, by name.'),
+    edges: z.array(edgeWire).describe('Which pipeline follows which.'),
+    problems: z
+      .array(
+        z.object({
+          pipeline_id: z.string().describe('The pipeline that does not follow.'),
+          code: z.enum(['AFTER_UNKNOWN', 'ORDER_CYCLE']).describe('The reason, for programs.'),
+          about: z.string().describe('The name or the table that is not followed.'),
+          detail: z.string().describe('The same as a sentence.'),
+        }),
+      )
+      .describe('What is not followed although it could be.'),
+  })
+  .meta({ id: 'OrderGraph' })
+
+export function graphToWire({ nodes, edges, problems }: OrderGraph): z.infer<typeof graphWire> {
+  return {
+    nodes: nodes.map(({ id, name, status, enabled, target, due, lastRun }) => ({
+      ...{ id, name, status, enabled, target },
+      due: due === null ? null : dueToWire(due),
+      last_run:
+        lastRun === null
+          ? null
+          : {
+              id: lastRun.id,
+              status: lastRun.status,
+              finished_at: lastRun.finishedAt,
+              rows_written: lastRun.rowsWritten,
+              rows_deleted: lastRun.rowsDeleted,
+            },
+    })),
+    edges: edges.map(({ from, to, kind, via }) => ({ from, to, kind, via })),
+    problems: problems.map((problem) => ({
+      pipeline_id: problem.pipelineId,
+      code: problem.code,
+      about: problem.about,
+      detail: explainOrderProblem(problem),
+    })),
+  }
+}

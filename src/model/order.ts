@@ -1,0 +1,125 @@
+import type { PipelineStatus, RunStatus } from './status.js'
+
+/** A table that a pipeline reads, under one name of its database. */
+export interface RelationRead {
+  /** Null: the main database. */
+  readonly connection: string | null
+  readonly schema: string
+  readonly table: string
+}
+
+/** Which pipelines run together with one, each after those it follows. */
+export const WAVES = ['upstream', 'downstream', 'all'] as const
+export type Wave = (typeof WAVES)[number]
+
+/** Why a pipeline that has to run does not run yet, as the function etl.pending_pipelines returns it. */
+export const HELD_CODES = [
+  'UPSTREAM_RUNS',
+  'UPSTREAM_FAILED',
+  'UPSTREAM_PAUSED',
+  'UPSTREAM_HELD',
+  'PIPELINE_ACTIVE',
+  'PIPELINE_FAILED',
+  'PIPELINE_PAUSED',
+  'PIPELINE_DISABLED',
+] as const
+export type HeldCode = (typeof HELD_CODES)[number]
+
+export interface Held {
+  readonly code: HeldCode
+  /** The name of the upstream that it waits for. */
+  readonly upstream: string | null
+}
+
+/** A pipeline that has to run because rows that it reads have changed, or because of a request. */
+export interface Due {
+  readonly since: string
+  /** The names of the upstreams that have changed; none: it was requested together with others. */
+  readonly changed: readonly string[]
+  /** The run that was requested together with others; null: its run is created when it starts. */
+  readonly runId: string | null
+  /** Null: a runner requests its run at any moment. */
+  readonly held: Held | null
+}
+
+export interface OrderNode {
+  readonly id: string
+  readonly name: string
+  readonly status: PipelineStatus
+  readonly enabled: boolean
+  readonly target: string
+  readonly due: Due | null
+  readonly lastRun: {
+    readonly id: string
+    readonly status: RunStatus
+    readonly finishedAt: string | null
+    readonly rowsWritten: number
+    readonly rowsDeleted: number
+  } | null
+}
+
+export interface OrderEdge {
+  readonly from: string
+  readonly to: string
+  /** lineage: `to` reads what `from` fills. declared: `to` names `from` in its field "after". */
+  readonly kind: 'lineage' | 'declared'
+  /** The table. */
+  readonly via: string | null
+}
+
+/** What is not followed although it could be. */
+export interface OrderProblem {
+  readonly pipelineId: string
+  readonly code: 'AFTER_UNKNOWN' | 'ORDER_CYCLE'
+  /** The name of a pipeline, or a table. */
+  readonly about: string
+}
+
+export interface OrderGraph {
+  readonly nodes: readonly OrderNode[]
+  readonly edges: readonly OrderEdge[]
+  readonly problems: readonly OrderProblem[]
+}
+
+/** Why a pipeline does not run yet, in words, and what to do about it. */
+export function explainHeld({ code, upstream }: Held): { readonly detail: string; readonly hint: string } {
+  switch (code) {
+    case 'UPSTREAM_RUNS':
+      return {
+        detail: `It waits until "${upstream}" has run.`,
+        hint: 'No action needed: it runs after the pipelines that it follows.',
+      }
+    case 'UPSTREAM_FAILED':
+      return {
+        detail: `Pipeline "${upstream}", which it follows, failed.`,
+        hint: `Fix "${upstream}" and run it, or set on_upstream_failure to run.`,
+      }
+    case 'UPSTREAM_PAUSED':
+      return {
+        detail: `Pipeline "${upstream}", which it follows, is paused.`,
+        hint: `Run "${upstream}" to continue it, or set on_upstream_failure to run.`,
+      }
+    case 'UPSTREAM_HELD':
+      return {
+        detail: `Pipeline "${upstream}", which it follows, is held back itself.`,
+        hint: `See why "${upstream}" does not run, or set on_upstream_failure to run.`,
+      }
+    case 'PIPELINE_ACTIVE':
+      return {
+        detail: 'A run is queued or in progress.',
+        hint: 'No action needed: another run follows if this one does not include the change.',
+      }
+    case 'PIPELINE_FAILED':
+      return { detail: 'Its last run failed.', hint: 'Fix the cause and run it.' }
+    case 'PIPELINE_PAUSED':
+      return { detail: 'It is paused.', hint: 'Run it to continue.' }
+    case 'PIPELINE_DISABLED':
+      return { detail: 'It is disabled.', hint: 'Enable it.' }
+  }
+}
+
+export function explainOrderProblem({ code, about }: OrderProblem): string {
+  return code === 'AFTER_UNKNOWN'
+    ? `after names "${about}", which does not exist.`
+    : `${about} is not followed: the pipelines would follow each other in a circle.`
+}
