@@ -994,6 +994,9 @@ CREATE OR REPLACE FUNCTION etl.due_at(f etl.etl_freshness)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   SELECT CASE WHEN f.needed_seconds IS NULL THEN NULL
+              -- The marts that it reads come first.
+              WHEN f.read_at IS NULL AND EXISTS (SELECT FROM etl.pipeline_edges e WHERE e.downstream_id = f.pipeline_id
+                                                   AND etl.data_as_of(e.upstream_id) IS NULL) THEN NULL
               WHEN f.read_at IS NULL THEN greatest(coalesce(f.due_at, clock_timestamp()), f.not_before)
               -- It runs when they have changed.
               WHEN etl.reads_only_marts(f.pipeline_id) THEN NULL

@@ -12,6 +12,8 @@ interface FreshnessAnswer {
   readonly data_as_of: string | null
   readonly age_seconds: number | null
   readonly budget_seconds: number | null
+  readonly needed_seconds: number | null
+  readonly needed_by: string | null
   readonly budget_left_seconds: number | null
   readonly breached: boolean
   readonly due_at: string | null
@@ -36,7 +38,7 @@ beforeEach(async () => {
     GRANT USAGE ON SCHEMA content TO vitrina_reader; GRANT SELECT ON ALL TABLES IN SCHEMA content TO vitrina_reader`)
   api = anApi(database.loginUrl('meta'), {
     readerUrl: database.loginUrl('reader'),
-    sourceSchemas: ['content'],
+    sourceSchemas: ['content', 'analytics'],
   })
   onTestFinished(() => api.close())
 })
@@ -493,4 +495,86 @@ it('a breach is noted once by several APIs, sent with its cause, and noted again
     { breached: false, cause: null },
   ])
   expect(await freshnessOf(id)).toMatchObject({ breached: false, cause: null })
+})
+
+describe('Marts that read marts', () => {
+  /** items (a source table) → items → names → lengths; only the last one has a limit. */
+  async function aChain(freshness: string): Promise<{ items: string; names: string; lengths: string }> {
+    const { id: items } = await aPipeline(database, {
+      ...{
+        name: 'items',
+        sourceQuery: 'SELECT id, name FROM content.item',
+        targetTable: 'analytics.items',
+        keyColumns: ['id'],
+      },
+    })
+    const { id: names } = await aPipeline(database, {
+      ...{
+        name: 'names',
+        sourceQuery: 'SELECT id, upper(name) AS name FROM analytics.items',
+        targetTable: 'analytics.names',
+      },
+      keyColumns: ['id'],
+    })
+    const { id: lengths } = await aPipeline(database, {
+      ...{
+        name: 'lengths',
+        sourceQuery: 'SELECT id, length(name) AS length FROM analytics.names',
+        targetTable: 'analytics.lengths',
+      },
+      ...{ keyColumns: ['id'], freshness },
+    })
+    return { items, names, lengths }
+  }
+
+  const MARTS_ENV = { ALLOWED_SOURCE_SCHEMAS: 'content,analytics' }
+
+  async function successes(id: string): Promise<number> {
+    return (await runsOf(database, id)).filter(({ status }) => status === 'SUCCESS').length
+  }
+
+  it('are kept fresh by runs of the first one, and the others run only if rows changed', async () => {
+    const { items, names, lengths } = await aChain('8s')
+    await api.app.ready()
+    await waitFor(async () => (await freshnessOf(items)).needed_by === 'names', {
+      what: 'the need to be inherited',
+    })
+    const need = await freshnessOf(items)
+    expect(need.needed_seconds).toBeLessThan(8)
+    expect(need).toMatchObject({ budget_seconds: null, breached: false })
+    expect(await freshnessOf(names)).toMatchObject({ needed_by: 'lengths', due_at: null })
+    // Nothing but the limit of the last one asks for any of these runs, and none comes before the table that it reads.
+    await aRunner(database, { env: MARTS_ENV })
+    await waitFor(async () => (await successes(lengths)) >= 1, { what: 'the last mart to be loaded' })
+    expect((await runsOf(database, lengths)).map(({ status }) => status)).toEqual(['SUCCESS'])
+    const before = [await successes(names), await successes(lengths)]
+    const seen = (await freshnessOf(lengths)).data_as_of!
+    // Its data becomes newer although it does not run: the first mart was looked at, and nothing had changed.
+    await waitFor(async () => (await freshnessOf(lengths)).data_as_of! > seen, {
+      what: 'newer data without a run',
+    })
+    expect([await successes(names), await successes(lengths)]).toEqual(before)
+    await database.query("UPDATE content.item SET name = 'a longer name' WHERE id = 3")
+    await waitFor(
+      async () =>
+        (await database.query('SELECT FROM analytics.lengths WHERE id = 3 AND length = 13')).length === 1,
+      { what: 'the change to arrive' },
+    )
+  })
+
+  it('UPSTREAM: a breach names the mart that is too old, and why', async () => {
+    await api.app.ready()
+    const { items, names, lengths } = await aChain('2s')
+    await aRunner(database, { env: MARTS_ENV })
+    for (const id of [items, names, lengths]) await runEnded(database, await requestRun(database, id))
+    await database.query('ALTER TABLE analytics.items DROP COLUMN name')
+    await waitFor(async () => (await runsOf(database, items))[0]!.status === 'FAILED', {
+      what: 'the failure',
+    })
+    const cause = await waitFor(async () => (await freshnessOf(lengths)).cause, { what: 'the breach' })
+    expect(cause.code).toBe('UPSTREAM')
+    expect(cause.detail).toMatch(
+      /^It follows names, whose data is too old: It follows items, whose data is too old: The last run failed/,
+    )
+  })
 })
