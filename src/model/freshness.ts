@@ -193,7 +193,10 @@ const EXPLANATIONS: Explanations = {
   CONNECTION_LIMIT: explainWaiting,
   UPSTREAM: ({ upstream, cause }) => {
     if (cause === null)
-      return { detail: `It follows ${upstream}, whose data is too old.`, hint: `Look at the runs of ${upstream}.` }
+      return {
+        detail: `It follows ${upstream}, whose data is too old.`,
+        hint: `Look at the runs of ${upstream}.`,
+      }
     const { detail, hint } = explainStaleness(cause)
     return { detail: `It follows ${upstream}, whose data is too old: ${detail}`, hint }
   },

@@ -39,7 +39,7 @@ describe('the notifications', () => {
     await dialog.getByText('Enter a name.').waitFor()
     await dialog.getByRole('textbox', { name: 'Name' }).fill('failures')
     await dialog.getByRole('checkbox', { name: 'run failed' }).uncheck()
-    await dialog.getByText('"Recovered" requires "run failed" or "delete brake".').waitFor()
+    await dialog.getByText('"Recovered" requires "run failed", "delete brake" or "data too old".').waitFor()
     await dialog.getByRole('checkbox', { name: 'run failed' }).check()
     await dialog.getByRole('textbox', { name: 'Pipelines' }).fill('film_*, genre_dim')
     await dialog.getByRole('textbox', { name: 'Collect for, seconds' }).fill('0')

@@ -205,3 +205,43 @@ describe('a line of a log', () => {
     expect(complaints).toEqual([])
   })
 })
+
+describe('the freshness of a mart', () => {
+  it.each([
+    ['en', 'The data is too old', 'No runner is alive'],
+    ['ru', 'Данные устарели', 'Нет работающих раннеров'],
+  ])('that is too old is shown with its cause (%s)', async (language, title, cause) => {
+    const { id } = await aPipeline(stand().database, {
+      freshness: '1s',
+      targetTable: `analytics.old_${language}`,
+    })
+    await stand().database.query(
+      `UPDATE etl.etl_freshness SET data_as_of = now() - interval '1 hour', read_at = now() - interval '1 hour' WHERE pipeline_id = $1`,
+      [id],
+    )
+    const { context, page, complaints } = await browser().visitor()
+    await context.addInitScript(`localStorage.setItem('vitrina.preferences', '{"language":"${language}"}')`)
+    await stand().open(page, `/pipelines/${id}`)
+    await page.getByText(title, { exact: true }).waitFor()
+    await page.getByText(cause, { exact: true }).waitFor()
+    await page.getByText('Start one with "vitrina runner".').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('is entered in the form, and refused if it is not a duration', async () => {
+    const { id } = await aPipeline(stand().database, { targetTable: 'analytics.to_be_fresh' })
+    const { page } = await browser().visitor()
+    await stand().open(page, `/pipelines/${id}/config`)
+    const field = page.getByLabel('freshness', { exact: false }).first()
+    await field.fill('soon')
+    await page
+      .getByText(/must be "live" or a duration/)
+      .first()
+      .waitFor()
+    await field.fill('5m')
+    await page
+      .getByText(/must be "live" or a duration/)
+      .first()
+      .waitFor({ state: 'detached' })
+  })
+})

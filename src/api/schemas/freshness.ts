@@ -55,8 +55,7 @@ export const freshnessWire = z
   })
 
 export function freshnessToWire(freshness: Freshness): z.infer<typeof freshnessWire> {
-  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause, neededSeconds, neededBy } =
-    freshness
+  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause, neededSeconds, neededBy } = freshness
   const isKnown = ageSeconds !== null && budgetSeconds !== null
   return {
     data_as_of: dataAsOf,

@@ -29,6 +29,8 @@ export interface TestOutcome {
 
 const NO_DELIVERY = { lastSentAt: null, lastError: null, lastErrorAt: null, pending: 0, dead: 0 }
 const NO_ID = '00000000-0000-0000-0000-000000000000'
+/** Events after which a rule can report a recovery. */
+const RECOVERABLE: ReadonlySet<string> = new Set(['failed', 'brake', 'stale'])
 
 export class NotificationService {
   readonly #store: NotificationStore
@@ -115,10 +117,10 @@ export class NotificationService {
 
   #require({ events, channel }: RuleSpec): void {
     this.#requireChannel(channel)
-    if (events.includes('recovered') && !events.some((event) => event === 'failed' || event === 'brake'))
+    if (events.includes('recovered') && !events.some((event) => RECOVERABLE.has(event)))
       throw new VitrinaError(
         'REQUEST_INVALID',
-        'A rule with the event recovered needs the event failed or brake: only failures that were sent can be reported as recovered.',
+        'A rule with the event recovered needs the event failed, brake or stale: only what was sent can be reported as recovered.',
         'Add failed to events, or remove recovered.',
         { field: 'events' },
       )

@@ -106,7 +106,9 @@ const NONE = { name: null, events: null, channel: null }
 
 function problemsOf(draft: Draft, texts: (typeof notificationsTexts)['en']['form']) {
   const { events, channel, name } = draft
-  const isAlone = events.includes('recovered') && !events.includes('failed') && !events.includes('brake')
+  const isAlone =
+    events.includes('recovered') &&
+    !(['failed', 'brake', 'stale'] as const).some((event) => events.includes(event))
   return {
     name: name.trim() === '' ? texts.nameMissing : null,
     events: events.length === 0 ? texts.eventsMissing : isAlone ? texts.recoveredAlone : null,

@@ -91,7 +91,7 @@ export const notificationsTexts = defineTexts(
       nameMissing: 'Enter a name.',
       events: 'Events',
       eventsMissing: 'Select at least one event.',
-      recoveredAlone: '"Recovered" requires "run failed" or "delete brake".',
+      recoveredAlone: '"Recovered" requires "run failed", "delete brake" or "data too old".',
       channel: 'Channel',
       channelMissing: 'Select a channel.',
       pipelines: 'Pipelines',
@@ -200,7 +200,8 @@ export const notificationsTexts = defineTexts(
       nameMissing: 'Введите название.',
       events: 'События',
       eventsMissing: 'Выберите хотя бы одно событие.',
-      recoveredAlone: '«Восстановление» требует «ошибка запуска» или «сработал тормоз удаления».',
+      recoveredAlone:
+        '«Восстановление» требует «ошибка запуска», «сработал тормоз удаления» или «данные устарели».',
       channel: 'Канал',
       channelMissing: 'Выберите канал.',
       pipelines: 'Пайплайны',
