@@ -137,6 +137,7 @@ describe('GET /graph', () => {
   it('learns the edges of pipelines that were created with SQL', async () => {
     const { a, b } = await diamond()
     await database.query('DELETE FROM etl.etl_pipeline_reads')
+    await database.query('DELETE FROM etl.etl_pipeline_edges')
     const other = anApi(database.loginUrl('meta'), {
       readerUrl: database.loginUrl('reader'),
       sourceSchemas: SCHEMAS,

@@ -10,6 +10,7 @@ import { addDiff } from './diff.js'
 import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'
 import { addGenerate } from './generate.js'
+import { addGraph } from './graph.js'
 import { addLineage } from './lineage.js'
 import { addMigrate } from './migrate.js'
 import { addNotifications } from './notifications.js'
@@ -33,6 +34,7 @@ const GROUPS = {
     addRuns,
     addQuarantine,
     addLineage,
+    addGraph,
     addTasks,
     addRunners,
     addSources,

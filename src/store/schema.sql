@@ -185,6 +185,14 @@ CREATE TABLE etl.etl_outbox (
   dropped boolean DEFAULT false NOT NULL,
   CONSTRAINT etl_outbox_pkey PRIMARY KEY (id)
 );
+CREATE TABLE etl.etl_pipeline_edges (
+  upstream_id uuid NOT NULL,
+  downstream_id uuid NOT NULL,
+  kind text NOT NULL,
+  via text DEFAULT ''::text NOT NULL,
+  CONSTRAINT etl_pipeline_edges_pkey PRIMARY KEY (upstream_id, downstream_id, kind, via),
+  CONSTRAINT etl_pipeline_edges_kind_check CHECK ((kind = ANY (ARRAY['lineage'::text, 'declared'::text])))
+);
 CREATE TABLE etl.etl_pipeline_reads (
   pipeline_id uuid NOT NULL,
   identity text NOT NULL,
@@ -505,22 +513,11 @@ CREATE TABLE etl.schema_migrations (
 );
 
 CREATE VIEW etl.pipeline_edges AS
- SELECT t.pipeline_id AS upstream_id,
-    r.pipeline_id AS downstream_id,
-    'lineage'::text AS kind,
-    split_part(r.identity, '|'::text, 2) AS via
-   FROM ((etl.etl_pipeline_reads r
-     JOIN etl.etl_pipeline_targets t ON (((t.identity = r.identity) AND (t.pipeline_id <> r.pipeline_id))))
-     JOIN etl.etl_pipelines d ON ((d.id = r.pipeline_id)))
-  WHERE ((NOT r.closes_cycle) AND (d.after IS DISTINCT FROM '{}'::text[]))
-UNION ALL
- SELECT u.id AS upstream_id,
-    d.id AS downstream_id,
-    'declared'::text AS kind,
-    NULL::text AS via
-   FROM (etl.etl_pipelines d
-     JOIN etl.etl_pipelines u ON ((d.after @> ARRAY[u.name])))
-  WHERE ((d.after <> '{}'::text[]) AND (u.id <> d.id));
+ SELECT upstream_id,
+    downstream_id,
+    kind,
+    NULLIF(via, ''::text) AS via
+   FROM etl.etl_pipeline_edges e;
 
 COMMENT ON TABLE etl.etl_change_heads IS 'How far the change log of each source database is, and which runner writes it.';
 COMMENT ON COLUMN etl.etl_change_heads.connection IS 'main, or the name of a connection.';
@@ -616,6 +613,7 @@ CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WH
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((message_id IS NULL) AND (NOT dropped));
+CREATE INDEX etl_pipeline_edges_down ON etl.etl_pipeline_edges USING btree (downstream_id, upstream_id);
 CREATE INDEX etl_pipeline_reads_by_identity ON etl.etl_pipeline_reads USING btree (identity);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_after ON etl.etl_pipelines USING gin (after) WHERE (after <> '{}'::text[]);
@@ -984,6 +982,7 @@ CREATE OR REPLACE FUNCTION etl.drop_marks()
 AS $function$
 BEGIN
   DELETE FROM etl.etl_due WHERE pipeline_id = OLD.id;
+  DELETE FROM etl.etl_pipeline_edges WHERE upstream_id = OLD.id OR downstream_id = OLD.id;
   RETURN NULL;
 END $function$
 ;
@@ -1436,13 +1435,18 @@ BEGIN
   DELETE FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline AND r.identity <> ALL (found_now);
   IF strict THEN
     INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) SELECT pipeline, unnest(found_now) ON CONFLICT DO NOTHING;
+    PERFORM etl.refresh_edges(pipeline);
     PERFORM etl.require_no_cycle(pipeline);
   ELSE
     -- A run must not fail because a view has changed: what would close a cycle is not followed.
+    PERFORM etl.refresh_edges(pipeline);
     FOREACH one IN ARRAY found_now LOOP
       INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) VALUES (pipeline, one) ON CONFLICT DO NOTHING;
-      IF FOUND AND etl.cycle_of(pipeline) IS NOT NULL THEN
+      CONTINUE WHEN NOT FOUND;
+      PERFORM etl.refresh_edges(pipeline);
+      IF etl.cycle_of(pipeline) IS NOT NULL THEN
         UPDATE etl.etl_pipeline_reads r SET closes_cycle = true WHERE r.pipeline_id = pipeline AND r.identity = one;
+        PERFORM etl.refresh_edges(pipeline);
       END IF;
     END LOOP;
   END IF;
@@ -1569,19 +1573,25 @@ CREATE OR REPLACE FUNCTION etl.pending_pipelines()
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_nestloop TO 'off'
 AS $function$
   WITH RECURSIVE marked AS MATERIALIZED (
-    SELECT m.pipeline_id AS id, min(m.since) AS since, min(m.wave) AS wave, (array_agg(m.planned_run) FILTER (WHERE m.planned_run IS NOT NULL))[1] AS planned_run
+    SELECT m.pipeline_id AS id, min(m.since) AS since, min(m.wave) AS wave,
+           (array_agg(m.planned_run) FILTER (WHERE m.planned_run IS NOT NULL))[1] AS planned_run
       FROM etl.etl_due m WHERE m.run_id IS NULL GROUP BY 1
+  ), relevant (id) AS (
+    -- Marked pipelines and what is above them.
+    SELECT m.id FROM marked m
+    UNION SELECT e.upstream_id FROM relevant r JOIN etl.etl_pipeline_edges e ON e.downstream_id = r.id
   ), edge AS MATERIALIZED (
-    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
+    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM relevant r JOIN etl.etl_pipeline_edges e ON e.downstream_id = r.id
   ), node AS MATERIALIZED (
     SELECT p.id, p.status, p.enabled, p.on_upstream_failure = 'wait' AS waits, m.id IS NOT NULL AS is_marked, p.current_run_id,
            -- A run that was requested together with others starts also after a failure, as any requested run.
            p.enabled AND (p.status = 'IDLE' OR m.planned_run IS NOT NULL AND p.status IN ('FAILED', 'PAUSED')) AS startable,
-           NOT etl.is_live(p.freshness, p.mode, p.capture)
-             AND (p.status IN ('RUNNING', 'PAUSE_REQUESTED') OR p.status = 'RUN_REQUESTED' AND p.enabled) AS active
-      FROM etl.etl_pipelines p LEFT JOIN marked m USING (id)
+           (p.status IN ('RUNNING', 'PAUSE_REQUESTED') OR p.status = 'RUN_REQUESTED' AND p.enabled)
+             AND NOT etl.is_live(p.freshness, p.mode, p.capture) AS active
+      FROM relevant r JOIN etl.etl_pipelines p USING (id) LEFT JOIN marked m USING (id)
   ), stuck (id) AS (
     -- What does not run before an operator acts, and what waits for it.
     SELECT n.id FROM node n WHERE n.enabled AND n.status IN ('FAILED', 'PAUSED') AND NOT n.startable
@@ -1596,10 +1606,10 @@ AS $function$
     SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
   ), patient AS MATERIALIZED (
     -- Upstreams that always run must not keep a follower waiting for ever: after ten seconds it waits only for the waves
-    -- that had begun when it was marked. The oldest few, because this looks at each ancestor of each of them.
+    -- that had begun when it was marked. A few at a time, because this looks at each ancestor of each of them.
     SELECT m.id, m.since FROM marked m JOIN blocked b USING (id) JOIN node n USING (id)
      WHERE n.startable AND m.since < clock_timestamp() - interval '10 seconds' AND m.id NOT IN (SELECT s.id FROM stuck s)
-     ORDER BY m.since LIMIT 20
+     ORDER BY random() LIMIT 5
   ), ancestor (follower, since, id) AS (
     SELECT p.id, p.since, e.u FROM patient p JOIN edge e ON e.d = p.id
     UNION
@@ -1607,23 +1617,27 @@ AS $function$
   ), same_wave AS MATERIALIZED (
     SELECT DISTINCT a.follower AS id FROM ancestor a JOIN moving v ON v.id = a.id JOIN node n ON n.id = a.id LEFT JOIN marked m ON m.id = a.id
      WHERE a.since >= CASE WHEN n.active
-             THEN least((SELECT r.requested_at FROM etl.etl_runs r WHERE r.id = n.current_run_id), (SELECT min(w.wave) FROM etl.etl_due w WHERE w.run_id = n.current_run_id))
+             THEN least((SELECT r.requested_at FROM etl.etl_runs r WHERE r.id = n.current_run_id),
+                        (SELECT min(w.wave) FROM etl.etl_due w WHERE w.run_id = n.current_run_id))
              ELSE m.wave END
-  ), released AS (
-    SELECT p.id FROM patient p WHERE p.id NOT IN (SELECT s.id FROM same_wave s)
+  ), failed AS MATERIALIZED (
+    SELECT DISTINCT ON (e.d) e.d AS id, e.u, f.status FROM edge e JOIN stuck s ON s.id = e.u JOIN node f ON f.id = e.u
+     ORDER BY e.d, f.status <> 'FAILED', f.status <> 'PAUSED', e.u
+  ), blocker AS MATERIALIZED (
+    SELECT DISTINCT ON (e.d) e.d AS id, e.u FROM edge e JOIN marked m ON m.id = e.d LEFT JOIN moving v ON v.id = e.u
+     WHERE v.id IS NOT NULL OR e.u IN (SELECT b.id FROM blocked b) ORDER BY e.d, v.id IS NULL, e.u
   )
   SELECT m.id, m.since, m.planned_run, why.code,
-         CASE WHEN why.code = 'UPSTREAM_RUNS' THEN (SELECT e.u FROM edge e WHERE e.d = m.id AND (e.u IN (SELECT v.id FROM moving v) OR e.u IN (SELECT b.id FROM blocked b)) ORDER BY e.u NOT IN (SELECT v.id FROM moving v), e.u LIMIT 1)
-              WHEN why.code LIKE 'UPSTREAM%' THEN failed.u END
-    FROM marked m JOIN node n USING (id)
-    LEFT JOIN LATERAL (SELECT e.u, f.status FROM edge e JOIN node f ON f.id = e.u
-                        WHERE e.d = m.id AND e.u IN (SELECT s.id FROM stuck s) ORDER BY f.status <> 'FAILED', f.status, e.u LIMIT 1) failed ON n.waits
+         CASE why.code WHEN 'UPSTREAM_RUNS' THEN blocker.u WHEN 'UPSTREAM_FAILED' THEN failed.u WHEN 'UPSTREAM_PAUSED' THEN failed.u
+                       WHEN 'UPSTREAM_HELD' THEN failed.u END
+    FROM marked m JOIN node n USING (id) LEFT JOIN failed ON failed.id = m.id AND n.waits LEFT JOIN blocker ON blocker.id = m.id
    CROSS JOIN LATERAL (SELECT CASE
      WHEN NOT n.enabled THEN 'PIPELINE_DISABLED'
      WHEN n.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') THEN 'PIPELINE_ACTIVE'
      WHEN NOT n.startable THEN 'PIPELINE_' || n.status
      WHEN failed.u IS NOT NULL THEN CASE WHEN failed.status IN ('FAILED', 'PAUSED') THEN 'UPSTREAM_' || failed.status ELSE 'UPSTREAM_HELD' END
-     WHEN n.id IN (SELECT b.id FROM blocked b) AND n.id NOT IN (SELECT r.id FROM released r) THEN 'UPSTREAM_RUNS' END AS code) why
+     WHEN n.id IN (SELECT b.id FROM blocked b)
+      AND (n.id NOT IN (SELECT p.id FROM patient p) OR n.id IN (SELECT w.id FROM same_wave w)) THEN 'UPSTREAM_RUNS' END AS code) why
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.pipeline_spec(p etl.etl_pipelines)
@@ -1722,15 +1736,42 @@ AS $function$
         WHERE r.pipeline_id = pipeline GROUP BY 1 HAVING count(t.pipeline_id) = 0)
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.refresh_edges(pipeline uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- Two changes at the same moment would not see each other.
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  DELETE FROM etl.etl_pipeline_edges e WHERE e.upstream_id = pipeline OR e.downstream_id = pipeline;
+  INSERT INTO etl.etl_pipeline_edges (upstream_id, downstream_id, kind, via)
+  SELECT t.pipeline_id, r.pipeline_id, 'lineage', split_part(r.identity, '|', 2)
+    FROM (SELECT * FROM etl.etl_pipeline_reads mine WHERE mine.pipeline_id = pipeline
+          UNION SELECT theirs.* FROM etl.etl_pipeline_targets o JOIN etl.etl_pipeline_reads theirs USING (identity) WHERE o.pipeline_id = pipeline) r
+    JOIN etl.etl_pipeline_targets t ON t.identity = r.identity AND t.pipeline_id <> r.pipeline_id
+    JOIN etl.etl_pipelines d ON d.id = r.pipeline_id
+   WHERE NOT r.closes_cycle AND d.after IS DISTINCT FROM '{}' AND pipeline IN (t.pipeline_id, r.pipeline_id)
+  UNION
+  SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines d JOIN etl.etl_pipelines u ON u.name = ANY (d.after)
+   WHERE d.id = pipeline AND u.id <> d.id
+  UNION
+  SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines u JOIN etl.etl_pipelines d ON d.after @> ARRAY[u.name]
+   WHERE u.id = pipeline AND d.after <> '{}' AND u.id <> d.id;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.refuse_cycle()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+DECLARE
+  pipeline uuid := CASE TG_TABLE_NAME WHEN 'etl_pipelines' THEN (to_jsonb(NEW) ->> 'id')::uuid ELSE (to_jsonb(NEW) ->> 'pipeline_id')::uuid END;
 BEGIN
-  PERFORM etl.require_no_cycle(CASE TG_TABLE_NAME WHEN 'etl_pipelines' THEN (to_jsonb(NEW) ->> 'id')::uuid
-                                                  ELSE (to_jsonb(NEW) ->> 'pipeline_id')::uuid END);
+  PERFORM etl.refresh_edges(pipeline);
+  PERFORM etl.require_no_cycle(pipeline);
   RETURN NULL;
 END $function$
 ;

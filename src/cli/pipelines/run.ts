@@ -1,5 +1,6 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { Stopped, untilStopped } from '../../main/shutdown.js'
+import { WAVES, type Wave } from '../../model/order.js'
 import { serverCommand } from '../command.js'
 import { watchWithProgress } from '../follow-run.js'
 import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from '../format.js'
@@ -13,6 +14,7 @@ import { duration } from '../show.js'
 interface Flags extends ServerFlags {
   readonly wait?: boolean
   readonly follow?: boolean
+  readonly with?: Wave
   readonly externalRef?: string
   readonly idempotencyKey?: string
   readonly output?: Format
@@ -25,11 +27,18 @@ export function addRun(pipelines: Command): void {
     examples: [
       'pipelines run film_dim',
       'pipelines run film_dim --follow',
+      'pipelines run film_dim --with downstream',
       'pipelines run film_dim --wait --external-ref airflow:film_dim:2024-05-01',
     ],
   })
     .option('--wait', 'wait until the run ends; exit code 0 only if it succeeded')
     .option('--follow', 'wait and show progress; Ctrl-C detaches, the run continues')
+    .addOption(
+      new Option(
+        '--with <pipelines>',
+        'also run what it follows (upstream), what follows it (downstream), or both (all), in order',
+      ).choices(WAVES),
+    )
     .option('--external-ref <text>', 'id of this run in an external orchestrator')
     .option('--idempotency-key <key>', 'the same key within 24 hours returns the same run')
     .addOption(formatOption())
@@ -41,6 +50,7 @@ async function run(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const pipeline = await findPipeline(server, name)
   const requested = await request(server, pipeline.id, flags)
+  if (flags.with !== undefined) return runWave(server, requested, flags)
   if (flags.wait || flags.follow)
     return awaitRun(server, { id: requested.run_id, pipelineId: pipeline.id }, flags)
   if (isData(flags)) return printData(requested, flags)
@@ -50,17 +60,39 @@ async function run(name: string, flags: Flags): Promise<void> {
   )
 }
 
-function request(server: Server, id: string, { externalRef, idempotencyKey }: Flags) {
+type Requested = Awaited<ReturnType<typeof request>>
+
+async function runWave(server: Server, requested: Requested, flags: Flags): Promise<void> {
+  const runs = requested.runs ?? []
+  if (flags.wait || flags.follow) {
+    // In the order in which they start. If one fails, those that follow it are held back: waiting would not end.
+    for (const { id, pipeline_id } of runs)
+      await awaitRun(
+        server,
+        { id, pipelineId: pipeline_id },
+        { follow: flags.follow ?? false, quiet: isData(flags) },
+      )
+    if (!isData(flags)) return
+    const ended = await Promise.all(runs.map(({ id }) => readRun(server, id)))
+    return printData({ ...requested, runs: ended }, flags)
+  }
+  if (isData(flags)) return printData(requested, flags)
+  for (const { id, pipeline_name } of runs) print(`${pipeline_name}: run ${id} requested.`)
+  detail('Each starts after those that it follows. Run "vitrina runs get <run>" to see what it waits for.')
+}
+
+function request(server: Server, id: string, { externalRef, idempotencyKey, with: wave }: Flags) {
   const header = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
   const body = externalRef === undefined ? {} : { external_ref: externalRef }
-  return server.ask(server.api.POST('/pipelines/{id}/run', { params: { path: { id }, header }, body }))
+  const query = wave === undefined ? {} : { with: wave }
+  return server.ask(server.api.POST('/pipelines/{id}/run', { params: { path: { id }, header, query }, body }))
 }
 
 /** Waits until a run ends, prints it, and throws if it did not succeed. */
 export async function awaitRun(
   server: Server,
   run: { id: string; pipelineId: string },
-  flags: FormatFlags & { follow?: boolean },
+  flags: FormatFlags & { follow?: boolean; quiet?: boolean },
 ): Promise<void> {
   const ended = await untilStopped(async (signal) => {
     const watch = flags.follow ? watchWithProgress(server, run, signal) : watchRun(server, run, { signal })
@@ -69,7 +101,7 @@ export async function awaitRun(
     })
   })
   if (isData(flags)) printData(await readRun(server, run.id), flags)
-  else if (ended.status === 'SUCCESS')
+  else if (ended.status === 'SUCCESS' && !flags.quiet)
     print(`${good('✓')} ${ended.pipeline_name}: ${describeRun(ended)}, ${duration(ended.duration_ms)}`)
   requireSuccess(ended)
 }

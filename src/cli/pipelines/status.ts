@@ -5,7 +5,7 @@ import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { describeRun } from '../server/watch-run.js'
-import type { Run } from '../server/wire.js'
+import type { Run, Status } from '../server/wire.js'
 import { duration, moment, printFields } from '../show.js'
 
 type Flags = ServerFlags & FormatFlags
@@ -40,6 +40,7 @@ async function status(name: string, flags: Flags): Promise<void> {
     enabled: answer.enabled ? 'yes' : 'no',
     'current run': runLine(answer.current_run),
     'last run': runLine(answer.last_run),
+    due: dueLine(answer.due),
     'last success':
       answer.lag === null ? 'never' : `${duration(answer.lag.seconds_since_success * 1000)} ago`,
   })
@@ -69,6 +70,14 @@ async function state(name: string, flags: Flags): Promise<void> {
   const answer = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
   if (isData(flags)) return printData(answer, flags)
   printFields({ ...answer, updated_at: moment(answer.updated_at) })
+}
+
+function dueLine(due: Status['due']): string | null {
+  if (due === null) return null
+  const reason =
+    due.changed.length === 0 ? 'requested together with others' : `changed: ${due.changed.join(', ')}`
+  const waiting = due.waiting === null ? [] : [due.waiting.detail, due.waiting.hint]
+  return [`since ${moment(due.since)}, ${reason}`, ...waiting].join('\n')
 }
 
 function runLine(run: Run | null): string | null {

@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import { readingCommand } from './command.js'
+import { type FormatFlags, isData, printData } from './format.js'
+import { detail } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { openServer } from './server/server.js'
+import { printTable } from './show.js'
+
+export function addGraph(program: Command): void {
+  readingCommand(program, {
+    usage: 'graph',
+    description: 'Show which pipelines follow which, and what is due.',
+    examples: ['graph', 'graph --json | jq ".nodes[] | select(.due != null)"'],
+  }).action(graph)
+}
+
+async function graph(flags: ServerFlags & FormatFlags): Promise<void> {
+  const server = await openServer(flags)
+  const answer = await server.ask(server.api.GET('/graph'))
+  if (isData(flags)) return printData(answer, flags)
+  const names = new Map(answer.nodes.map(({ id, name }) => [id, name]))
+  printTable(
+    ['pipeline', 'follows', 'status', 'due', 'waits'],
+    answer.nodes.map(({ id, name, status, due }) => [
+      name,
+      [...new Set(answer.edges.flatMap(({ from, to }) => (to === id ? [names.get(from)] : [])))].join(', '),
+      status,
+      due === null ? null : due.changed.join(', ') || 'requested',
+      due?.waiting?.detail ?? null,
+    ]),
+    'No pipelines found.',
+  )
+  for (const problem of answer.problems) detail(`${names.get(problem.pipeline_id)}: ${problem.detail}`)
+}
