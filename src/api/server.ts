@@ -7,8 +7,10 @@ import type { Connections } from '../ports/connections.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
+import type { MartData } from '../ports/mart-data.js'
 import type { NotificationStore } from '../ports/notification-store.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
+import type { ProfileStore } from '../ports/profile-store.js'
 import type { QuarantineStore } from '../ports/quarantine-store.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
@@ -56,6 +58,7 @@ import { HistoryService } from './services/history.js'
 import { Housekeeping, type Retention } from './services/housekeeping.js'
 import { InspectService } from './services/inspect.js'
 import { LineageService } from './services/lineage.js'
+import { MartDataService } from './services/mart-data.js'
 import { MetricsService } from './services/metrics.js'
 import { NotificationService } from './services/notifications.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
@@ -75,6 +78,7 @@ export interface Stores {
   readonly control: RunControl
   readonly quarantine: QuarantineStore
   readonly comparisons: ComparisonStore
+  readonly profiles: ProfileStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
   readonly journal: Journal
@@ -96,6 +100,8 @@ export interface ServerOptions {
   readonly inspector: Inspector
   readonly reconciler: Reconciler
   readonly lineage: Lineage
+  /** Reads rows of marts. */
+  readonly martData: MartData
   readonly transforms: TransformCatalog
   readonly connections: Connections
   /** Where notifications are sent to. */
@@ -217,6 +223,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
       control: stores.control,
       rules,
     }),
+    martData: new MartDataService(options.martData, stores.profiles, pipelines),
     quarantine: new QuarantineService(stores.quarantine, catalog),
     runs,
     history: new HistoryService(catalog, pipelines),

@@ -7,7 +7,7 @@ import type { Housekeeping } from './services/housekeeping.js'
 /** What starts with the server and has to stop with it, in the right order. */
 export function closeInOrder(
   app: Api,
-  { health, streams, waiter, hub, inspect }: Services,
+  { health, streams, waiter, hub, inspect, martData }: Services,
   housekeeping: Housekeeping,
 ): void {
   const unused = unusedSockets(app.server)
@@ -29,6 +29,7 @@ export function closeInOrder(
     await housekeeping.stop()
     await hub.stop()
     await inspect.close()
+    await martData.close()
   })
 }
 

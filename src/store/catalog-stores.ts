@@ -4,6 +4,7 @@ import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
 import { CatalogJournalRepository } from './catalog-journal.repository.js'
 import { CatalogNotificationsRepository } from './catalog-notifications.repository.js'
+import { CatalogProfilesRepository } from './catalog-profiles.repository.js'
 import { CatalogQuarantineRepository } from './catalog-quarantine.repository.js'
 import { CatalogSessionsRepository } from './catalog-sessions.repository.js'
 import { CatalogTokensRepository } from './catalog-tokens.repository.js'
@@ -17,6 +18,7 @@ export function catalogStores(database: Database) {
     control: new CatalogControlRepository(database),
     quarantine: new CatalogQuarantineRepository(database),
     comparisons: new CatalogComparisonsRepository(database),
+    profiles: new CatalogProfilesRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     notifications: new CatalogNotificationsRepository(database),

@@ -119,6 +119,8 @@ CREATE TABLE etl.etl_notification_messages (
   attempted_at timestamp with time zone,
   settled_at timestamp with time zone,
   last_error text,
+  order_key uuid,
+  order_no integer DEFAULT 0 NOT NULL,
   CONSTRAINT etl_notification_messages_pkey PRIMARY KEY (id),
   CONSTRAINT etl_notification_messages_error_check CHECK ((length(last_error) <= 4000)),
   CONSTRAINT etl_notification_messages_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'SENT'::text, 'DEAD'::text, 'DISCARDED'::text])))
@@ -139,10 +141,17 @@ CREATE TABLE etl.etl_notification_rules (
   held_back_seconds integer DEFAULT 900 NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT etl_notification_rules_name_key UNIQUE (name),
   CONSTRAINT etl_notification_rules_pkey PRIMARY KEY (id),
   CONSTRAINT etl_notification_rules_events_check CHECK ((cardinality(events) > 0)),
   CONSTRAINT etl_notification_rules_quiet_check CHECK (((quiet_from IS NULL) = (quiet_to IS NULL)))
+);
+CREATE TABLE etl.etl_openlineage (
+  is_only boolean DEFAULT true NOT NULL,
+  enabled boolean NOT NULL,
+  CONSTRAINT etl_openlineage_pkey PRIMARY KEY (is_only),
+  CONSTRAINT etl_openlineage_only_check CHECK (is_only)
 );
 CREATE TABLE etl.etl_outbox (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -254,6 +263,16 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_tags_check CHECK (etl.are_tags(tags)),
   CONSTRAINT etl_pipelines_target_options_check CHECK ((jsonb_typeof(target_options) = 'object'::text)),
   CONSTRAINT etl_pipelines_type_check CHECK ((type = ANY (ARRAY['SQL'::text, 'PYTHON'::text])))
+);
+CREATE TABLE etl.etl_profiles (
+  pipeline_id uuid NOT NULL,
+  at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  duration_ms double precision NOT NULL,
+  config_version integer NOT NULL,
+  target text NOT NULL,
+  profile jsonb NOT NULL,
+  CONSTRAINT etl_profiles_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_profiles_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
 CREATE TABLE etl.etl_quarantine (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -402,9 +421,11 @@ CREATE TABLE etl.etl_runs (
   parts_done integer DEFAULT 0 NOT NULL,
   parts_plan jsonb,
   stalled_since timestamp with time zone,
+  openlineage_parent text,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
+  CONSTRAINT etl_runs_openlineage_parent_check CHECK ((length(openlineage_parent) <= 1000)),
   CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text, 'SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))),
   CONSTRAINT etl_runs_traceparent_check CHECK ((length(traceparent) <= 64))
 );
@@ -483,7 +504,9 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
-COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
+COMMENT ON COLUMN etl.etl_notification_messages.order_key IS 'Messages with the same key are delivered one after another, by order_no. NULL: in any order.';
+COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Without names and tags: all pipelines.';
+COMMENT ON COLUMN etl.etl_notification_rules.tags IS 'Pipelines with one of these tags, in addition to those that are named.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
@@ -493,6 +516,7 @@ COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say s
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
+COMMENT ON TABLE etl.etl_profiles IS 'The last profile of each mart: counts, ranges and sample values of its columns.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -517,6 +541,7 @@ COMMENT ON COLUMN etl.etl_runs.parts_total IS 'Into how many parts the run is cu
 COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committed.';
 COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
 COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
+COMMENT ON COLUMN etl.etl_runs.openlineage_parent IS 'The run of an orchestrator that requested this one: namespace/job/run id.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
@@ -528,6 +553,7 @@ CREATE INDEX etl_notification_messages_by_channel ON etl.etl_notification_messag
 CREATE INDEX etl_notification_messages_by_rule ON etl.etl_notification_messages USING btree (rule_id, created_at);
 CREATE INDEX etl_notification_messages_by_status ON etl.etl_notification_messages USING btree (status, created_at);
 CREATE INDEX etl_notification_messages_due ON etl.etl_notification_messages USING btree (next_attempt_at) WHERE (status = 'PENDING'::text);
+CREATE INDEX etl_notification_messages_in_order ON etl.etl_notification_messages USING btree (order_key, order_no) WHERE ((status = 'PENDING'::text) AND (order_key IS NOT NULL));
 CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
@@ -1077,6 +1103,18 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.notify_of_live_batch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.notify_recovered(r.pipeline_id, r.id, jsonb_build_object('rows_written', r.rows_written))
+     FROM etl.etl_runs r WHERE r.id = NEW.run_id AND r.status = 'RUNNING';
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.notify_of_quarantine()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1118,6 +1156,45 @@ BEGIN
   END IF;
   RETURN NULL;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_openlineage()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  kind text := CASE NEW.status WHEN 'RUNNING' THEN 'START' WHEN 'SUCCESS' THEN 'COMPLETE' WHEN 'FAILED' THEN 'FAIL' ELSE 'ABORT' END;
+BEGIN
+  -- Claimed again after its runner died, or cancelled before any runner took it.
+  IF TG_OP = 'UPDATE' AND kind = 'START' AND OLD.started_at IS NOT NULL OR NEW.started_at IS NULL THEN RETURN NULL; END IF;
+  IF NOT EXISTS (SELECT FROM etl.etl_openlineage o WHERE o.enabled) THEN RETURN NULL; END IF;
+  WITH made AS (
+    INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, order_key, order_no)
+    VALUES ('00000000-0000-0000-0000-000000000000', 'OpenLineage', 'openlineage', kind, NEW.id, CASE kind WHEN 'START' THEN 1 ELSE 2 END)
+    RETURNING id)
+  INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, message_id, data)
+  SELECT '00000000-0000-0000-0000-000000000000', kind, p.id, p.name, NEW.id, made.id, jsonb_build_object(
+           'started_at', etl.rfc3339(NEW.started_at), 'rows_read', NEW.rows_read, 'rows_written', NEW.rows_written,
+           'rows_deleted', NEW.rows_deleted, 'config_version', NEW.config_version, 'trigger', NEW.trigger,
+           'parent', NEW.openlineage_parent, 'code', NEW.error_code, 'error', NEW.error)
+    FROM made, etl.etl_pipelines p WHERE p.id = NEW.pipeline_id;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_recovered(pipeline uuid, run uuid, facts jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, data)
+  SELECT w.rule_id, w.event, pipeline, w.pipeline_name, run, facts
+    FROM etl.rules_for(ARRAY['recovered'], pipeline) w
+   WHERE (SELECT o.event FROM etl.etl_outbox o
+           WHERE o.rule_id = w.rule_id AND o.pipeline_id = pipeline AND o.event IN ('failed', 'brake', 'recovered')
+           ORDER BY o.id DESC LIMIT 1) IN ('failed', 'brake')
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.pipeline_spec(p etl.etl_pipelines)
  RETURNS jsonb
@@ -1237,7 +1314,9 @@ CREATE OR REPLACE FUNCTION etl.rules_for(event_names text[], pipeline uuid)
 AS $function$
   SELECT r.id, wanted.event, p.name, r.held_back_seconds
     FROM etl.etl_pipelines p
-    JOIN etl.etl_notification_rules r ON r.enabled AND r.events && event_names AND etl.names_pipeline(r.pipelines, p.name)
+    JOIN etl.etl_notification_rules r ON r.enabled AND r.events && event_names
+     AND (r.tags && p.tags
+          OR (cardinality(r.tags) = 0 OR cardinality(r.pipelines) > 0) AND etl.names_pipeline(r.pipelines, p.name))
    CROSS JOIN LATERAL (SELECT e.event FROM unnest(event_names) WITH ORDINALITY AS e(event, place)
                         WHERE e.event = ANY (r.events) ORDER BY e.place LIMIT 1) AS wanted
    WHERE p.id = pipeline
@@ -1511,12 +1590,15 @@ CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl
 CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
 CREATE TRIGGER notify_of_quarantine AFTER INSERT ON etl.etl_quarantine REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION etl.notify_of_quarantine();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
+CREATE TRIGGER notify_of_live_batch AFTER INSERT ON etl.etl_run_batches FOR EACH ROW WHEN ((new.step = 'live'::text)) EXECUTE FUNCTION etl.notify_of_live_batch();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.parts_total > 0) AND (old.status = 'RUNNING'::text) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.leave_parts();
 CREATE TRIGGER notify_of_held_back AFTER UPDATE OF held_back ON etl.etl_runs FOR EACH ROW WHEN (((new.held_back ->> 'since'::text) IS NOT NULL)) EXECUTE FUNCTION etl.notify_of_held_back();
 CREATE TRIGGER notify_of_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['FAILED'::text, 'SUCCESS'::text])))) EXECUTE FUNCTION etl.notify_of_run();
+CREATE TRIGGER notify_openlineage AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status <> 'REQUESTED'::text))) EXECUTE FUNCTION etl.notify_openlineage();
+CREATE TRIGGER notify_openlineage_of_new AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = 'RUNNING'::text)) EXECUTE FUNCTION etl.notify_openlineage();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_stalled_run AFTER UPDATE OF stalled_since ON etl.etl_runs FOR EACH ROW WHEN (((old.stalled_since IS NULL) AND (new.stalled_since IS NOT NULL))) EXECUTE FUNCTION etl.tell_of_stalled_run();

@@ -10,6 +10,7 @@ import type { HealthService } from '../services/health.js'
 import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
 import type { LineageService } from '../services/lineage.js'
+import type { MartDataService } from '../services/mart-data.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { NotificationService } from '../services/notifications.js'
 import type { PipelineService } from '../services/pipelines.js'
@@ -28,6 +29,7 @@ import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
 import { lineageRoutes } from './lineage.js'
+import { martDataRoutes } from './mart-data.js'
 import { metricsRoutes } from './metrics.js'
 import { notificationRoutes } from './notifications.js'
 import { pipelineRoutes } from './pipelines.js'
@@ -47,6 +49,7 @@ export interface Services {
   readonly control: ControlService
   readonly inspect: InspectService
   readonly lineage: LineageService
+  readonly martData: MartDataService
   readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
@@ -74,6 +77,7 @@ export function apiRoutes(app: Api, services: Services): void {
   quarantineRoutes(app, history, control)
   fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
+  martDataRoutes(app, services.martData)
   scheduleRoutes(app)
   lineageRoutes(app, services.lineage)
   runRoutes(app, services.runs, services.waiter)
