@@ -99,6 +99,21 @@ export const SCREENS: readonly Screen[] = [
     shows: /No quarantined rows|Карантин пуст|held|в карантине/,
   },
   {
+    name: 'the data of a mart',
+    path: '/pipelines/$id/data?sort=-title',
+    prepare: async (stand) => {
+      await anEndedRun(stand)
+      return FILMS_ID
+    },
+    shows: /Suggested checks|Предлагаемые проверки/,
+  },
+  {
+    name: 'the data of a mart that does not exist',
+    path: '/pipelines/$id/data',
+    prepare: anUnbuiltMart,
+    shows: /does not exist yet|ещё нет/,
+  },
+  {
     name: 'the overview of a scheduled, incremental pipeline',
     path: '/pipelines/$id/overview',
     prepare: aScheduledPipeline,
@@ -182,6 +197,10 @@ async function aScheduledPipeline(stand: ConsoleStand): Promise<string> {
   })
   await anEndedRun(stand, id)
   return id
+}
+
+async function anUnbuiltMart({ database }: ConsoleStand): Promise<string> {
+  return (await aPipeline(database, { enabled: false })).id
 }
 
 async function aToken(stand: ConsoleStand): Promise<string> {
