@@ -108,12 +108,6 @@ export const SCREENS: readonly Screen[] = [
     shows: /Suggested checks|Предлагаемые проверки/,
   },
   {
-    name: 'the data of a mart that does not exist',
-    path: '/pipelines/$id/data',
-    prepare: anUnbuiltMart,
-    shows: /does not exist yet|ещё нет/,
-  },
-  {
     name: 'the overview of a scheduled, incremental pipeline',
     path: '/pipelines/$id/overview',
     prepare: aScheduledPipeline,
@@ -197,10 +191,6 @@ async function aScheduledPipeline(stand: ConsoleStand): Promise<string> {
   })
   await anEndedRun(stand, id)
   return id
-}
-
-async function anUnbuiltMart({ database }: ConsoleStand): Promise<string> {
-  return (await aPipeline(database, { enabled: false })).id
 }
 
 async function aToken(stand: ConsoleStand): Promise<string> {

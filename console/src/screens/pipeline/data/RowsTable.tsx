@@ -36,7 +36,7 @@ export function RowsTable({ pages, search, isDimmed, onSort }: Props) {
     )
   return (
     <Scrollable className={styles.sheet} label={texts.rowsOf}>
-      <table className={grid.grid} data-dimmed={isDimmed || undefined}>
+      <table className={`${grid.grid} ${grid.stacked}`} data-dimmed={isDimmed || undefined}>
         <thead>
           <tr>
             {first.columns.map((column) => (
@@ -56,7 +56,12 @@ export function RowsTable({ pages, search, isDimmed, onSort }: Props) {
               // biome-ignore lint/suspicious/noArrayIndexKey: rows are only appended; a mart may have no key.
               <tr key={`${p} ${n}`}>
                 {page.columns.map(({ name }) => (
-                  <Cell key={name} value={row[name] ?? null} length={lengths.get(`${n} ${name}`) ?? null} />
+                  <Cell
+                    key={name}
+                    name={name}
+                    value={row[name] ?? null}
+                    length={lengths.get(`${n} ${name}`) ?? null}
+                  />
                 ))}
               </tr>
             ))
@@ -102,10 +107,17 @@ function Head({
   )
 }
 
-function Cell({ value, length }: { readonly value: string | null; readonly length: number | null }) {
+interface CellProps {
+  readonly name: string
+  readonly value: string | null
+  /** Of the whole value, if only its beginning is shown. */
+  readonly length: number | null
+}
+
+function Cell({ name, value, length }: CellProps) {
   const texts = useTexts(dataTexts)
   return (
-    <td className="v-mono">
+    <td className="v-mono" data-name={name}>
       {value === null ? (
         <span className="v-soft">{texts.isNull}</span>
       ) : (
