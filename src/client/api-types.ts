@@ -528,7 +528,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a profile of each column of the mart: the stored one, or a new one if there is none or `refresh` is true.
+         * Get a profile of each column of the mart: the stored one, or a new one if none is stored or `refresh` is true.
          * @description Requires the role operator.
          */
         get: operations["getPipelinesByIdProfile"];

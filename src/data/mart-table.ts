@@ -26,7 +26,7 @@ export interface MartTable {
   readonly quoted: string
   readonly columns: readonly TableColumn[]
   readonly hiddenColumns: readonly string[]
-  /** A unique key without NULL; empty: there is none, or it may not be read. */
+  /** A unique key without NULL; empty: the table has no such key, or it may not be read. */
   readonly key: readonly string[]
 }
 

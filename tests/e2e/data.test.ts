@@ -99,7 +99,7 @@ describe('the data of a mart', () => {
     const checks = page.getByRole('region', { name: 'Suggested checks' })
     await checks.getByText('rating_range').waitFor()
     await checks.getByRole('button', { name: 'Copy as YAML' }).click()
-    const copied = parse(await page.evaluate(() => navigator.clipboard.readText()))
+    const copied = parse(await page.evaluate<string>('navigator.clipboard.readText()'))
     expect(copied.checks).toContainEqual({
       name: 'rating_range',
       type: 'range',

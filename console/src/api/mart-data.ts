@@ -31,7 +31,7 @@ export function martRowsQuery(id: string, { sort, filter }: RowsView) {
   })
 }
 
-/** The stored profile; the server computes it if there is none. */
+/** The stored profile; the server computes it if none is stored. */
 export function martProfileQuery(id: string) {
   return queryOptions({
     queryKey: [...martKey(id), 'profile'],

@@ -37,7 +37,7 @@ export function martDataRoutes(app: Api, data: MartDataService): void {
       config: rule('operator', {
         tag: TAG,
         summary:
-          'Get a profile of each column of the mart: the stored one, or a new one if there is none or `refresh` is true.',
+          'Get a profile of each column of the mart: the stored one, or a new one if none is stored or `refresh` is true.',
         check: 'short',
         problems: [404, 409],
       }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ColumnProfile, KeptProfile, MartRows } from '../../model/mart-data.js'
+import type { ColumnProfile, KeptProfile, MartRows, SuggestedCheck } from '../../model/mart-data.js'
 import { text } from '../../model/text.js'
 import { PROFILE_EXAMPLE, ROWS_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
@@ -151,10 +151,19 @@ export function profileToWire({ profile, ...kept }: KeptProfile): z.infer<typeof
     sample_percent: profile.samplePercent,
     columns: profile.columns.map(columnToWire),
     hidden_columns: [...profile.hiddenColumns],
-    suggested_checks: profile.suggestedChecks.map((check) => ({
-      ...check,
-      ...(check.values === undefined ? {} : { values: [...check.values] }),
-    })) as z.infer<typeof suggestedCheck>[],
+    suggested_checks: profile.suggestedChecks.map(checkToWire),
+  }
+}
+
+/** In the order in which people write the fields; jsonb has its own. */
+function checkToWire({ name, type, column, values, min, max, ...rest }: SuggestedCheck) {
+  return {
+    ...{ name, type },
+    ...(column === undefined ? {} : { column }),
+    ...(values === undefined ? {} : { values: [...values] }),
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+    on_failure: rest.on_failure,
   }
 }
 

@@ -24,7 +24,7 @@ export class MartDataService {
     return this.#data.rows(await this.#pipelines.get(id), question, signal)
   }
 
-  /** The stored profile, or a new one if there is none or `refresh` asks for it. */
+  /** The stored profile, or a new one if none is stored or `refresh` asks for it. */
   async profile(
     id: string,
     { refresh, signal }: { readonly refresh: boolean; readonly signal: AbortSignal },
