@@ -1931,7 +1931,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @description Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.
              * @example [
              *       "film_*"
              *     ]
@@ -1958,6 +1958,13 @@ export interface components {
             } | null;
             /** @description How long further similar events are collected before the next message. Similar: the same event with the same error code. */
             repeat_seconds: number;
+            /**
+             * @description Pipelines with one of these tags, in addition to those in pipelines.
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags: string[];
             /** @description When it was last changed. */
             updated_at: string;
         };
@@ -1970,7 +1977,7 @@ export interface components {
             /** @description Whether the rule sends notifications. */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported; for a live pipeline, its run has caught up. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -1989,7 +1996,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @description Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.
              * @example [
              *       "film_*"
              *     ]
@@ -2016,6 +2023,13 @@ export interface components {
             } | null;
             /** @description How long further similar events are collected before the next message. Similar: the same event with the same error code. */
             repeat_seconds?: number;
+            /**
+             * @description Pipelines with one of these tags, in addition to those in pipelines.
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
         };
         NotificationRuleInput: {
             /**
@@ -2029,7 +2043,7 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported; for a live pipeline, its run has caught up. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -2057,7 +2071,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @description Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.
              * @default []
              * @example [
              *       "film_*"
@@ -2091,6 +2105,14 @@ export interface components {
              * @default 600
              */
             repeat_seconds?: number;
+            /**
+             * @description Pipelines with one of these tags, in addition to those in pipelines.
+             * @default []
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
         };
         NotificationTest: {
             /** @description The channel. */

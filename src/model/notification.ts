@@ -4,7 +4,8 @@
  */
 export const NOTIFICATION_EVENTS = {
   failed: 'A run failed.',
-  recovered: 'A run succeeded after a failure that this rule reported.',
+  recovered:
+    'A run succeeded after a failure that this rule reported; for a live pipeline, its run has caught up.',
   brake: 'A run was stopped by the delete brake. Without this event, a rule for "failed" reports it.',
   quarantine_grew: 'A run added rows to the quarantine.',
   drift_found: 'A row-by-row comparison found rows that differ.',
@@ -26,8 +27,10 @@ export interface RuleSpec {
   readonly name: string
   readonly enabled: boolean
   readonly events: readonly NotificationEvent[]
-  /** Names; `*` matches any characters. Empty: all. */
+  /** Names; `*` matches any characters. Without names and tags: all. */
   readonly pipelines: readonly string[]
+  /** Pipelines with one of these tags, in addition to those that are named. */
+  readonly tags: readonly string[]
   readonly channel: string
   readonly quietHours: QuietHours | null
   /** How long events are collected before the first message. */

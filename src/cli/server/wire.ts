@@ -19,6 +19,7 @@ export type Status = Get<'/pipelines/{id}/status'>
 export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
 export type Validation = Post<'/validate', 200>
 export type ValidationFinding = Validation['errors'][number]
+export type NotificationRule = Get<'/notifications'>['items'][number]
 export type Profile = Get<'/pipelines/{id}/profile'>
 export type Preview = Post<'/preview', 200>
 export type RunStatus = Run['status']
