@@ -46,6 +46,7 @@ const ROOMS = {
   // Reads the tree that the guard parsed, and the catalogs of the source.
   scopes: ['model', 'ports', 'sql', 'postgres', 'guard'],
   reconcile: ['model', 'ports', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks'],
+  data: ['model', 'ports', 'sql', 'postgres', 'sinks'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],

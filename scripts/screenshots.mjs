@@ -26,6 +26,7 @@ const SCREENS = [
   { name: 'pipeline-runs', path: `${FILMS}/runs` },
   { name: 'pipeline-state', path: `${FILMS}/state` },
   { name: 'pipeline-quality', path: `${FILMS}/quality`, prepare: compareRows },
+  { name: 'pipeline-data', path: `${FILMS}/data?sort=-rating`, prepare: profiled },
   { name: 'runs', path: '/runs' },
   { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
   { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
@@ -165,6 +166,11 @@ async function reviewAChange(page) {
 
 async function drawn(page) {
   await page.locator('main a[href*="/lineage?"]').first().waitFor()
+}
+
+async function profiled(page) {
+  await page.getByText(/Suggested checks|Предлагаемые проверки/).waitFor()
+  await page.locator('main tbody tr').first().waitFor()
 }
 
 async function pickAColumn(page) {

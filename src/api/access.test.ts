@@ -79,6 +79,8 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /pipelines/:id/reconcile': 'viewer',
   'POST /pipelines/:id/preview': 'operator',
   'POST /preview': 'operator',
+  'GET /pipelines/:id/rows': 'operator',
+  'GET /pipelines/:id/profile': 'operator',
   'POST /pipelines/:id/reconcile/repair': 'operator',
   'POST /pipelines/:id/run': 'operator',
   'POST /pipelines/:id/pause': 'operator',

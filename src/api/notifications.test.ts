@@ -24,7 +24,14 @@ describe('rules', () => {
     const { id, created_at, updated_at, ...fields } = made.json()
     expect(fields).toEqual({
       ...RULE,
-      ...{ enabled: true, pipelines: [], quiet_hours: null, group_seconds: 10, repeat_seconds: 600 },
+      ...{
+        enabled: true,
+        pipelines: [],
+        tags: [],
+        quiet_hours: null,
+        group_seconds: 10,
+        repeat_seconds: 600,
+      },
       ...{ max_per_hour: 20, held_back_seconds: 900 },
     })
     const quiet = { from: '22:00', to: '07:00', timezone: 'Europe/Moscow' }

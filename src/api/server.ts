@@ -8,8 +8,10 @@ import type { FreshnessStore } from '../ports/freshness-store.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
+import type { MartData } from '../ports/mart-data.js'
 import type { NotificationStore } from '../ports/notification-store.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
+import type { ProfileStore } from '../ports/profile-store.js'
 import type { QuarantineStore } from '../ports/quarantine-store.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
@@ -59,6 +61,7 @@ import { HistoryService } from './services/history.js'
 import { Housekeeping, type Retention } from './services/housekeeping.js'
 import { InspectService } from './services/inspect.js'
 import { LineageService } from './services/lineage.js'
+import { MartDataService } from './services/mart-data.js'
 import { MetricsService } from './services/metrics.js'
 import { NotificationService } from './services/notifications.js'
 import { OrderService } from './services/order.js'
@@ -80,6 +83,7 @@ export interface Stores {
   readonly quarantine: QuarantineStore
   readonly comparisons: ComparisonStore
   readonly freshness: FreshnessStore
+  readonly profiles: ProfileStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
   readonly journal: Journal
@@ -101,6 +105,8 @@ export interface ServerOptions {
   readonly inspector: Inspector
   readonly reconciler: Reconciler
   readonly lineage: Lineage
+  /** Reads rows of marts. */
+  readonly martData: MartData
   readonly transforms: TransformCatalog
   readonly connections: Connections
   /** Where notifications are sent to. */
@@ -228,6 +234,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
       rules,
     }),
     freshness: new FreshnessService({ store: stores.freshness, pipelines, inspector }),
+    martData: new MartDataService(options.martData, stores.profiles, pipelines),
     quarantine: new QuarantineService(stores.quarantine, catalog),
     runs,
     history: new HistoryService(catalog, pipelines),

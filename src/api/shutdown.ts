@@ -12,7 +12,7 @@ interface BackgroundWork {
 /** What starts with the server and has to stop with it, in the right order. */
 export function closeInOrder(
   app: Api,
-  { health, streams, waiter, hub, inspect }: Services,
+  { health, streams, waiter, hub, inspect, martData }: Services,
   background: readonly BackgroundWork[],
 ): void {
   const unused = unusedSockets(app.server)
@@ -36,6 +36,7 @@ export function closeInOrder(
     await Promise.all(background.map((work) => work.stop()))
     await hub.stop()
     await inspect.close()
+    await martData.close()
   })
 }
 

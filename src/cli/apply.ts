@@ -9,6 +9,7 @@ import { needsCheckpointDecision } from './plan/impact.js'
 import { hasChanges, type Plan, type Update } from './plan/plan.js'
 import { planToJson, printPlan } from './plan/print-plan.js'
 import { readPlan } from './plan/read-plan.js'
+import type { RulePlan } from './plan/rule-plan.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer, type Server } from './server/server.js'
 import type { Fields } from './server/wire.js'
@@ -37,7 +38,10 @@ export function addApply(program: Command): void {
   })
     .option('--yes', 'do not prompt; required without a terminal')
     .option('--dry-run', 'show the plan and stop')
-    .option('--prune', 'delete pipelines that are in none of the files')
+    .option(
+      '--prune',
+      'delete pipelines that are in none of the files; notification rules too if a file has some',
+    )
     .option('--reset-checkpoint', 'read everything again after a change that invalidates the checkpoint')
     .option('--keep-checkpoint', 'continue from the current checkpoint after a change that invalidates it')
     .option('--no-validate', 'do not validate the changes on the server first')
@@ -119,6 +123,29 @@ function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): Work[] 
         const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
         return server.ask(server.api.DELETE('/pipelines/{id}', { params }))
       },
+    })),
+    ...(plan.rules === null ? [] : ruleWork(server, plan.rules, prune)),
+  ]
+}
+
+function ruleWork(server: Server, { creates, updates, extra }: RulePlan, prune: boolean): Work[] {
+  return [
+    ...creates.map((file) => ({
+      done: `created notification ${file.name}`,
+      run: () =>
+        inPlaceOf(file, () => server.ask(server.api.POST('/notifications', { body: file.fields as never }))),
+    })),
+    ...updates.map(({ file, current, changes }) => ({
+      done: `updated notification ${file.name}`,
+      run: () => {
+        const body = Object.fromEntries(changes.map(({ field, new: value }) => [field, value])) as never
+        const params = { path: { id: current.id } }
+        return inPlaceOf(file, () => server.ask(server.api.PATCH('/notifications/{id}', { params, body })))
+      },
+    })),
+    ...(prune ? extra : []).map(({ id, name }) => ({
+      done: `deleted notification ${name}`,
+      run: () => server.ask(server.api.DELETE('/notifications/{id}', { params: { path: { id } } })),
     })),
   ]
 }

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { readPipelineSchema, readSchemaText } from '../config/pipeline-schema.js'
-import { SCHEMA_FILE, toYaml } from '../config/pipeline-yaml.js'
+import { readFileSchemas, readSchemaText } from '../config/pipeline-schema.js'
+import { rulesToYaml, SCHEMA_FILE, toYaml } from '../config/pipeline-yaml.js'
 import { PIPELINE_SCHEMA } from '../main/paths.js'
 import { serverCommand } from './command.js'
 import { detail, print } from './output.js'
@@ -15,7 +15,8 @@ import { machineText } from './terminal-text.js'
 export function addExport(program: Command): void {
   serverCommand(program, {
     usage: 'export [names...]',
-    description: 'Write pipelines as YAML that can be applied again without changes.',
+    description:
+      'Write pipelines as YAML that can be applied again without changes. Without names, the notification rules too.',
     examples: ['export > pipelines.yaml', 'export film_dim genre_dim --out pipelines'],
   })
     .option(
@@ -28,8 +29,12 @@ export function addExport(program: Command): void {
 async function exportPipelines(names: string[], flags: ServerFlags & { out?: string }): Promise<void> {
   const server = await openServer(flags)
   const pipelines = await chosen(server, names)
-  const schema = readPipelineSchema(PIPELINE_SCHEMA)
-  const texts = pipelines.map((pipeline) => ({ name: pipeline.name, text: toYaml(pipeline, schema) }))
+  const { pipeline: schema, notification } = readFileSchemas(PIPELINE_SCHEMA)
+  const rules = names.length > 0 ? [] : (await server.ask(server.api.GET('/notifications', {}))).items
+  const texts = [
+    ...(rules.length === 0 ? [] : [{ name: 'notifications', text: rulesToYaml(rules, notification) }]),
+    ...pipelines.map((pipeline) => ({ name: pipeline.name, text: toYaml(pipeline, schema) })),
+  ]
   if (flags.out !== undefined) return writeFolder(flags.out, texts)
   process.stdout.write(machineText(texts.map(({ text }) => text).join('---\n')))
 }

@@ -17,6 +17,7 @@ interface CreateFlags extends Flags {
   readonly event: NotificationEvent[]
   readonly channel: string
   readonly pipeline?: string[]
+  readonly tag?: string[]
   readonly quiet?: { readonly from: string; readonly to: string }
   readonly timezone?: string
   readonly groupFor?: number
@@ -56,6 +57,7 @@ function addRules(notifications: Command): void {
     )
     .requiredOption('--channel <channel>', 'a configured channel')
     .option('--pipeline <name>', 'only this pipeline; * matches any characters; may be repeated', collect)
+    .option('--tag <tag>', 'pipelines with this tag too; may be repeated', collect)
     .option('--quiet <from-to>', 'send nothing in this time of day, such as 22:00-07:00', quietHours)
     .option('--timezone <zone>', 'time zone of --quiet (default: UTC)')
     .option('--group-for <time>', 'how long similar events are collected first (default: 10s)', timeSpan)
@@ -132,7 +134,7 @@ async function list(flags: Flags): Promise<void> {
       rule.name,
       rule.enabled ? 'yes' : 'no',
       rule.events.join(', '),
-      rule.pipelines.length === 0 ? 'all' : rule.pipelines.join(', '),
+      [...rule.pipelines, ...rule.tags.map((tag) => `tag ${tag}`)].join(', ') || 'all',
       rule.channel,
       rule.quiet_hours === null
         ? ''
@@ -151,6 +153,7 @@ async function create(flags: CreateFlags): Promise<void> {
     events: flags.event,
     channel: flags.channel,
     ...(flags.pipeline && { pipelines: flags.pipeline }),
+    ...(flags.tag && { tags: flags.tag }),
     ...(quiet && { quiet_hours: { ...quiet, timezone } }),
     ...(flags.groupFor !== undefined && { group_seconds: flags.groupFor }),
     ...(flags.repeatAfter !== undefined && { repeat_seconds: flags.repeatAfter }),

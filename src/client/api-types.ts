@@ -560,6 +560,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pipelines/{id}/profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a profile of each column of the mart: the stored one, or a new one if none is stored or `refresh` is true.
+         * @description Requires the role operator.
+         */
+        get: operations["getPipelinesByIdProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pipelines/{id}/quarantine": {
         parameters: {
             query?: never;
@@ -694,6 +714,26 @@ export interface paths {
          * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{id}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List rows of the mart, sorted and filtered. Only marts in PostgreSQL.
+         * @description Requires the role operator.
+         */
+        get: operations["getPipelinesByIdRows"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1721,6 +1761,238 @@ export interface components {
             /** @description The message. */
             message: string;
         };
+        /**
+         * @example {
+         *       "pipeline_id": "11111111-1111-1111-1111-111111111111",
+         *       "target_table": "analytics.film_dim",
+         *       "computed_at": "2026-11-15T12:03:10.120044Z",
+         *       "duration_ms": 21,
+         *       "config_version": 3,
+         *       "outdated": false,
+         *       "rows": 1000,
+         *       "rows_exact": true,
+         *       "rows_examined": 1000,
+         *       "sample_percent": null,
+         *       "columns": [
+         *         {
+         *           "name": "rating",
+         *           "type": "numeric(3,1)",
+         *           "is_key": false,
+         *           "not_null": false,
+         *           "skipped": null,
+         *           "nulls": 12,
+         *           "nulls_exact": true,
+         *           "distinct": 61,
+         *           "distinct_exact": true,
+         *           "min": "2.1",
+         *           "max": "9.4",
+         *           "range_exact": true,
+         *           "histogram": [
+         *             {
+         *               "from": "2.1",
+         *               "to": "9.4",
+         *               "count": 988
+         *             }
+         *           ],
+         *           "common": [],
+         *           "sample": [
+         *             "7.3",
+         *             "8.1"
+         *           ]
+         *         }
+         *       ],
+         *       "hidden_columns": [],
+         *       "suggested_checks": [
+         *         {
+         *           "name": "row_count",
+         *           "type": "row_count",
+         *           "min": 500,
+         *           "on_failure": "warn"
+         *         },
+         *         {
+         *           "name": "rating_range",
+         *           "type": "range",
+         *           "column": "rating",
+         *           "min": 0,
+         *           "max": 10,
+         *           "on_failure": "warn"
+         *         }
+         *       ]
+         *     }
+         */
+        MartProfile: {
+            /** @description The columns of the mart. */
+            columns: {
+                /** @description For all other types: the most frequent values. */
+                common: {
+                    /** @description The number of examined rows. */
+                    count: number;
+                    /** @description The value, at most 200 characters of it. */
+                    value: string;
+                }[];
+                /** @description The number of different values; estimated if rows were sampled. */
+                distinct: number;
+                /** @description Whether it was counted. */
+                distinct_exact: boolean;
+                /** @description For numbers and times: up to 20 ranges of equal width. */
+                histogram: {
+                    /** @description The number of examined rows. */
+                    count: number;
+                    /** @description The lower bound, included. */
+                    from: string;
+                    /** @description The upper bound, excluded except in the last bucket. */
+                    to: string;
+                }[];
+                /** @description Whether it is part of the key of the mart. */
+                is_key: boolean;
+                /** @description The highest value as text. */
+                max: string | null;
+                /** @description The lowest value as text; null: none, or a type without an order. */
+                min: string | null;
+                /** @description The name of the column. */
+                name: string;
+                /** @description Whether the database guarantees that it is not NULL. */
+                not_null: boolean;
+                /** @description The number of rows without a value; scaled up if rows were sampled. */
+                nulls: number;
+                /** @description Whether it was counted. */
+                nulls_exact: boolean;
+                /** @description Whether they are those of all rows, not only of the sample. */
+                range_exact: boolean;
+                /** @description Some values. */
+                sample: string[];
+                /** @description Why the column was not examined; null: it was. */
+                skipped: string | null;
+                /** @description Its PostgreSQL type. */
+                type: string;
+            }[];
+            /** @description When the profile was computed. */
+            computed_at: string;
+            /** @description The version of the configuration at that time. */
+            config_version: number;
+            /** @description How long it took. */
+            duration_ms: number;
+            /** @description Columns that the login of the API may not read; they are left out. */
+            hidden_columns: string[];
+            /** @description Whether a run has changed rows since, or the target has changed. */
+            outdated: boolean;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description The number of rows in the mart. */
+            rows: number;
+            /** @description Whether they were counted. */
+            rows_exact: boolean;
+            /** @description The number of rows that the profile was computed from. */
+            rows_examined: number;
+            /** @description The percentage of the blocks of a large mart that were read; null: every row was read. */
+            sample_percent: number | null;
+            /** @description Checks that the mart passes now, in the shape of the field checks of a pipeline. */
+            suggested_checks: {
+                /** @description The column; absent for row_count. */
+                column?: string;
+                /** @description For range. */
+                max?: number;
+                /** @description For range and row_count. */
+                min?: number;
+                /** @description A name for the check. */
+                name: string;
+                /**
+                 * @description What a failure does.
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /**
+                 * @description The type of the check.
+                 * @enum {string}
+                 */
+                type: "not_null" | "unique" | "accepted_values" | "range" | "row_count";
+                /** @description For accepted_values. */
+                values?: string[];
+            }[];
+            /** @description The mart that was examined. */
+            target_table: string;
+        };
+        /**
+         * @example {
+         *       "columns": [
+         *         {
+         *           "name": "film_id",
+         *           "type": "uuid",
+         *           "is_key": true,
+         *           "not_null": true
+         *         },
+         *         {
+         *           "name": "title",
+         *           "type": "text",
+         *           "is_key": false,
+         *           "not_null": false
+         *         },
+         *         {
+         *           "name": "rating",
+         *           "type": "numeric(3,1)",
+         *           "is_key": false,
+         *           "not_null": false
+         *         }
+         *       ],
+         *       "hidden_columns": [],
+         *       "rows": [
+         *         {
+         *           "film_id": "0312ed51-8833-413f-bff5-0e139c11264a",
+         *           "title": "Solaris",
+         *           "rating": "8.1"
+         *         }
+         *       ],
+         *       "cut": [],
+         *       "sort": {
+         *         "column": "rating",
+         *         "direction": "desc"
+         *       },
+         *       "rows_estimate": 1000,
+         *       "next_cursor": "WyJkM0Jja2NfZ2p1bTNCUUFYIiwiOC4xIiwiMDMxMmVkNTEiXQ"
+         *     }
+         */
+        MartRows: {
+            /** @description The columns of the mart. */
+            columns: {
+                /** @description Whether it is part of the key of the mart. */
+                is_key: boolean;
+                /** @description The name of the column. */
+                name: string;
+                /** @description Whether the database guarantees that it is not NULL. */
+                not_null: boolean;
+                /** @description Its PostgreSQL type. */
+                type: string;
+            }[];
+            /** @description Values of which only the beginning is shown. */
+            cut: {
+                /** @description The column. */
+                column: string;
+                /** @description The whole length of the value: characters, for bytea bytes. */
+                length: number;
+                /** @description The index of the row in this page, starting at 0. */
+                row: number;
+            }[];
+            /** @description Columns that the login of the API may not read; they are left out. */
+            hidden_columns: string[];
+            /** @description Send it as cursor, with the same sort and filter, to get the next page; null at the end. */
+            next_cursor: string | null;
+            /** @description Each value as the text that PostgreSQL writes, without loss; times in UTC. */
+            rows: {
+                [key: string]: string | null;
+            }[];
+            /** @description The estimated number of rows in the mart, without the filter. */
+            rows_estimate: number;
+            /** @description The order of the rows; null: by the key. */
+            sort: {
+                /** @description The column. */
+                column: string;
+                /**
+                 * @description The direction.
+                 * @enum {string}
+                 */
+                direction: "asc" | "desc";
+            } | null;
+        };
         NotificationChannel: {
             /** @description Notifications that were given up. */
             dead: number;
@@ -1768,7 +2040,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @description Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.
              * @example [
              *       "film_*"
              *     ]
@@ -1795,6 +2067,13 @@ export interface components {
             } | null;
             /** @description How long further similar events are collected before the next message. Similar: the same event with the same error code. */
             repeat_seconds: number;
+            /**
+             * @description Pipelines with one of these tags, in addition to those in pipelines.
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags: string[];
             /** @description When it was last changed. */
             updated_at: string;
         };
@@ -1807,7 +2086,7 @@ export interface components {
             /** @description Whether the rule sends notifications. */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -1826,7 +2105,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @description Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.
              * @example [
              *       "film_*"
              *     ]
@@ -1853,6 +2132,13 @@ export interface components {
             } | null;
             /** @description How long further similar events are collected before the next message. Similar: the same event with the same error code. */
             repeat_seconds?: number;
+            /**
+             * @description Pipelines with one of these tags, in addition to those in pipelines.
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
         };
         NotificationRuleInput: {
             /**
@@ -1866,7 +2152,7 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -1894,7 +2180,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @description Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.
              * @default []
              * @example [
              *       "film_*"
@@ -1928,6 +2214,14 @@ export interface components {
              * @default 600
              */
             repeat_seconds?: number;
+            /**
+             * @description Pipelines with one of these tags, in addition to those in pipelines.
+             * @default []
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
         };
         NotificationTest: {
             /** @description The channel. */
@@ -5448,6 +5742,41 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    getPipelinesByIdProfile: {
+        parameters: {
+            query?: {
+                /** @description Compute the profile again. */
+                refresh?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MartProfile"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     getPipelinesByIdQuarantine: {
         parameters: {
             query?: {
@@ -5813,6 +6142,47 @@ export interface operations {
             409: components["responses"]["Problem"];
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getPipelinesByIdRows: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the previous page. */
+                cursor?: string;
+                /** @description Conditions joined by "and", each a column, an operator and a value: `rating >= 8 and title contains 'star'`. Operators: = != < <= > >=, contains, not contains, in (…), not in (…), is null, is not null. "contains" ignores case. */
+                filter?: string;
+                /** @description The maximum number of rows. */
+                limit?: number;
+                /** @description The column to sort by, for descending order with "-" before its name. Absent: by the key. NULL comes last, in descending order first. */
+                sort?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MartRows"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];

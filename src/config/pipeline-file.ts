@@ -8,7 +8,7 @@ import { YamlPlaces } from './yaml-places.js'
 
 type Step = string | number
 
-/** A pipeline from a file, with the field names of the API. */
+/** A pipeline or a notification rule from a file, with the field names of the API. */
 export interface FilePipeline {
   readonly name: string
   /** Only the fields in the file; the text of source_query_file is in source_query. */
@@ -19,27 +19,42 @@ export interface FilePipeline {
 
 export interface PipelineFile {
   readonly pipelines: readonly FilePipeline[]
+  /** The rules under `notifications:`; null: no file has such a list. */
+  readonly notifications: readonly FilePipeline[] | null
   readonly mistakes: readonly FileMistake[]
 }
 
 export const API_VERSION = 'vitrina/v1'
 
+export interface FileOptions extends ReferenceLimits {
+  /** The schema of a notification rule. Not given: a file must not contain any. */
+  readonly notification?: JsonSchema
+}
+
 /** Reads one file: a mapping, a list under `pipelines:`, or several documents. Reports all mistakes together. */
 export async function readPipelineFile(
   source: SourceText,
   schema: JsonSchema,
-  limits: ReferenceLimits = {},
+  options: FileOptions = {},
 ): Promise<PipelineFile> {
-  const access = new ReferenceAccess(source.file, limits)
+  const access = new ReferenceAccess(source.file, options)
+  const { notification = null } = options
   const parts = await Promise.all(
     parseDocuments(source).map((parsed) =>
       'message' in parsed
         ? onlyMistake(source.place(1, 1), parsed.message)
-        : readDocument({ source, schema, access, places: parsed.places }, parsed),
+        : readDocument({ source, schema, notification, access, places: parsed.places }, parsed),
     ),
   )
+  return joined(parts)
+}
+
+/** What several files, documents or entries contain. */
+export function joined(parts: readonly PipelineFile[]): PipelineFile {
+  const lists = parts.flatMap(({ notifications }) => (notifications === null ? [] : [notifications]))
   return {
     pipelines: parts.flatMap((part) => part.pipelines),
+    notifications: lists.length === 0 ? null : lists.flat(),
     mistakes: parts.flatMap((part) => part.mistakes),
   }
 }
@@ -70,54 +85,97 @@ function parseDocuments(source: SourceText): (Parsed | { readonly message: strin
 async function readDocument(reading: Reading, { document, content }: Parsed): Promise<PipelineFile> {
   const { source, places } = reading
   if (document.errors.length > 0)
-    return { pipelines: [], mistakes: document.errors.map((error) => syntaxMistake(source, error)) }
-  if (content === null || content === undefined) return { pipelines: [], mistakes: [] }
+    return { ...NOTHING, mistakes: document.errors.map((error) => syntaxMistake(source, error)) }
+  if (content === null || content === undefined) return NOTHING
   if (!isMapping(content))
     return onlyMistake(
       places.ofValue([]),
       'must be a mapping: a pipeline, or a list of them under "pipelines:"',
     )
-  if (!Object.hasOwn(content, 'pipelines')) return readEntry(reading, content, [])
-  return readList(reading, content)
+  const isList = Object.hasOwn(content, 'pipelines') || Object.hasOwn(content, 'notifications')
+  return isList ? readList(reading, content) : readEntry(reading, content, [])
 }
 
 interface Reading {
   readonly source: SourceText
   readonly places: YamlPlaces
   readonly schema: JsonSchema
+  /** Null: rules are not expected. */
+  readonly notification: JsonSchema | null
   readonly access: ReferenceAccess
 }
 
 async function readList(reading: Reading, content: Record<string, unknown>): Promise<PipelineFile> {
-  const { pipelines: list, apiVersion, ...unknown } = content
-  const frame = checkValue(FRAME, {
-    pipelines: list,
-    ...(apiVersion === undefined ? {} : { apiVersion }),
-    ...unknown,
-  })
-  const mistakes = frame.map(({ path, message, isKey }) => ({
+  const { pipelines, notifications } = content
+  const mistakes = checkValue(frameOf(reading), content).map(({ path, message, isKey }) => ({
     place: isKey ? reading.places.ofKey(path) : reading.places.ofValue(path),
     message,
   }))
-  const entries = Array.isArray(list) ? list : []
-  const parts = await Promise.all(
-    entries.map((entry, n) => (isMapping(entry) ? readEntry(reading, entry, ['pipelines', n]) : NOTHING)),
+  const { notification } = reading
+  const parts = await Promise.all([
+    ...mappingsIn(pipelines).map(([entry, n]) => readEntry(reading, entry, ['pipelines', n])),
+    ...(notification === null
+      ? []
+      : mappingsIn(notifications).map(([entry, n]) =>
+          readRule({ ...reading, schema: notification }, entry, ['notifications', n]),
+        )),
+  ])
+  const own = { ...NOTHING, mistakes, notifications: Array.isArray(notifications) ? [] : null }
+  return joined([own, ...parts])
+}
+
+/** The mappings of a list with their places; anything else is reported by the schema. */
+function mappingsIn(list: unknown): [Record<string, unknown>, number][] {
+  const entries: unknown[] = Array.isArray(list) ? list : []
+  return entries.flatMap((entry, n) =>
+    isMapping(entry) ? [[entry, n] as [Record<string, unknown>, number]] : [],
   )
+}
+
+const NOTHING: PipelineFile = { pipelines: [], notifications: null, mistakes: [] }
+
+function frameOf({ notification }: Reading): JsonSchema {
+  const list: JsonSchema = { type: 'array', items: { type: 'object' } }
   return {
-    pipelines: parts.flatMap((part) => part.pipelines),
-    mistakes: [...mistakes, ...parts.flatMap((part) => part.mistakes)],
+    type: 'object',
+    additionalProperties: false,
+    required: notification === null ? ['pipelines'] : [],
+    properties: {
+      apiVersion: { type: 'string', enum: [API_VERSION] },
+      pipelines: list,
+      ...(notification === null ? {} : { notifications: list }),
+    },
   }
 }
 
-const NOTHING: PipelineFile = { pipelines: [], mistakes: [] }
-const FRAME: JsonSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['pipelines'],
-  properties: {
-    apiVersion: { type: 'string', enum: [API_VERSION] },
-    pipelines: { type: 'array', items: { type: 'object' } },
-  },
+async function readRule(
+  reading: Reading,
+  written: Record<string, unknown>,
+  at: readonly Step[],
+): Promise<PipelineFile> {
+  const { raw, mistakes } = await resolved(reading, written, at)
+  const rule = {
+    name: typeof raw.name === 'string' ? raw.name : '',
+    fields: raw,
+    locate: locator(reading.places, at, null),
+  }
+  return { pipelines: [], notifications: [rule], mistakes }
+}
+
+/** An entry with its references replaced, and what is wrong with it by its schema. */
+async function resolved(
+  reading: Reading,
+  written: Record<string, unknown>,
+  at: readonly Step[],
+): Promise<{ readonly raw: Record<string, unknown>; readonly mistakes: readonly FileMistake[] }> {
+  const { value, mistakes } = await resolveReferences(written, reading.schema, reading.access)
+  const raw = value as Record<string, unknown>
+  const unresolved = mistakes.map(({ path, message }) => ({
+    place: reading.places.ofValue([...at, ...path]),
+    message: `${path.join('.')}: ${message}`,
+  }))
+  // A value that could not be resolved would be reported a second time, as invalid.
+  return { raw, mistakes: unresolved.length > 0 ? unresolved : shapeMistakes(reading, raw, at) }
 }
 
 async function readEntry(
@@ -125,16 +183,9 @@ async function readEntry(
   written: Record<string, unknown>,
   at: readonly Step[],
 ): Promise<PipelineFile> {
-  const { places, schema } = reading
-  const resolved = await resolveReferences(written, schema, reading.access)
-  const raw = resolved.value as Record<string, unknown>
-  const unresolved = resolved.mistakes.map(({ path, message }) => ({
-    place: places.ofValue([...at, ...path]),
-    message: `${path.join('.')}: ${message}`,
-  }))
-  // A value that could not be resolved would be reported a second time, as invalid.
-  const wrong = unresolved.length > 0 ? [] : shapeMistakes(reading, raw, at)
-  const mistakes: FileMistake[] = [...unresolved, ...wrong]
+  const { places } = reading
+  const { raw, mistakes: wrong } = await resolved(reading, written, at)
+  const mistakes: FileMistake[] = [...wrong]
   const { apiVersion: _, source_query_file: queryFile, ...fields } = raw
   const query = await readQuery(reading, queryFile, [...at, 'source_query_file'])
   mistakes.push(...doubledSources({ places, at }, raw))
@@ -145,7 +196,11 @@ async function readEntry(
     fields: text === null ? fields : { ...fields, source_query: text.text },
     locate: locator(places, at, text),
   }
-  return { pipelines: [pipeline], mistakes: [...mistakes, ...passwordMistakes(pipeline)] }
+  return {
+    pipelines: [pipeline],
+    notifications: null,
+    mistakes: [...mistakes, ...passwordMistakes(pipeline)],
+  }
 }
 
 const SOURCES = ['source_query', 'source_query_file', 'source_table'] as const
@@ -218,5 +273,5 @@ function syntaxMistake(source: SourceText, error: Document['errors'][number]): F
 }
 
 function onlyMistake(place: Place, message: string): PipelineFile {
-  return { pipelines: [], mistakes: [{ place, message }] }
+  return { ...NOTHING, mistakes: [{ place, message }] }
 }

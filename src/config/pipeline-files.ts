@@ -3,8 +3,14 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { VitrinaError } from '../model/errors.js'
 import type { JsonSchema } from './json-schema.js'
-import { type FilePipeline, type PipelineFile, readPipelineFile } from './pipeline-file.js'
-import { isBelow, type ReferenceLimits } from './reference-access.js'
+import {
+  type FileOptions,
+  type FilePipeline,
+  joined,
+  type PipelineFile,
+  readPipelineFile,
+} from './pipeline-file.js'
+import { isBelow } from './reference-access.js'
 import { type FileMistake, SourceText } from './source-text.js'
 import { unreadableFile } from './unreadable-file.js'
 
@@ -14,14 +20,15 @@ const MAX_BYTES = 4 * 1024 * 1024
 export async function readPipelineFiles(
   paths: readonly string[],
   schema: JsonSchema,
-  limits: ReferenceLimits = {},
+  options: FileOptions = {},
 ): Promise<PipelineFile> {
   const files = (await Promise.all(paths.map(filesAt))).flat()
   const parts: PipelineFile[] = []
   for (const file of new Set(files))
-    parts.push(await readPipelineFile(await readSource(file), schema, limits))
-  const pipelines = parts.flatMap((part) => part.pipelines)
-  return { pipelines, mistakes: [...parts.flatMap((part) => part.mistakes), ...sameNames(pipelines)] }
+    parts.push(await readPipelineFile(await readSource(file), schema, options))
+  const all = joined(parts)
+  const repeated = [...sameNames(all.pipelines), ...sameNames(all.notifications ?? [])]
+  return { ...all, mistakes: [...all.mistakes, ...repeated] }
 }
 
 async function filesAt(path: string): Promise<string[]> {
@@ -71,7 +78,7 @@ async function requirePlainFile(path: string, size: number): Promise<void> {
     )
 }
 
-/** A name identifies one pipeline across all files. */
+/** A name identifies one pipeline, or one rule, across all files. */
 function sameNames(pipelines: readonly FilePipeline[]): FileMistake[] {
   const first = new Map<string, FilePipeline>()
   return pipelines.flatMap((pipeline) => {

@@ -18,6 +18,16 @@ export function readSchemaText(path: string): string {
 
 /** The schema of a pipeline in a file. */
 export function readPipelineSchema(path: string): JsonSchema {
-  const { $defs } = JSON.parse(readSchemaText(path)) as { $defs: { pipeline: JsonSchema } }
-  return $defs.pipeline
+  return readFileSchemas(path).pipeline
+}
+
+/** The schemas of what a file may contain. */
+export function readFileSchemas(path: string): {
+  readonly pipeline: JsonSchema
+  readonly notification: JsonSchema
+} {
+  const { $defs } = JSON.parse(readSchemaText(path)) as {
+    $defs: { pipeline: JsonSchema; notification: JsonSchema }
+  }
+  return $defs
 }

@@ -9,7 +9,16 @@ export const SCHEMA_FILE = 'pipeline.schema.json'
 
 /** A pipeline as a file that produces the same pipeline again. Fields with default values are left out. */
 export function toYaml(fields: Fields, schema: JsonSchema): string {
-  const document = new Document({ apiVersion: API_VERSION, ...withoutDefaults(fields, schema) })
+  return asFile(withoutDefaults(fields, schema))
+}
+
+/** The same for notification rules, in one file. */
+export function rulesToYaml(rules: readonly Fields[], schema: JsonSchema): string {
+  return asFile({ notifications: rules.map((rule) => withoutDefaults(rule, schema)) })
+}
+
+function asFile(content: Fields): string {
+  const document = new Document({ apiVersion: API_VERSION, ...content })
   visit(document, {
     Scalar: (_, node) => {
       if (typeof node.value === 'string') node.value = escapeReferences(node.value)

@@ -1,3 +1,4 @@
+import { PostgresMartData } from '../data/postgres-mart-data.js'
 import { SqlGuard } from '../guard/index.js'
 import { PipelineInspector } from '../inspect/inspector.js'
 import type { PreviewPatience } from '../inspect/read-first-rows.js'
@@ -5,6 +6,7 @@ import { FleetLineage } from '../lineage/fleet-lineage.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Lineage } from '../ports/lineage.js'
+import type { MartData } from '../ports/mart-data.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -24,11 +26,12 @@ export function createInspection(
   readerUrl: string,
   martUrl: string,
   rules: InspectionRules,
-): { inspector: Inspector; reconciler: Reconciler; lineage: Lineage } {
+): { inspector: Inspector; reconciler: Reconciler; lineage: Lineage; martData: MartData } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
     inspector: new PipelineInspector({ readerUrl, martUrl, guard, ...rules }),
     reconciler: new MartReconciler({ readerUrl, martUrl, guard, ...rules }),
     lineage: new FleetLineage({ readerUrl, guard, ...rules }),
+    martData: new PostgresMartData({ martUrl, ...rules }),
   }
 }

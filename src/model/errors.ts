@@ -166,6 +166,22 @@ export const ERRORS = {
     class: 'stop',
     means: 'Another pipeline writes to the same target.',
   },
+  MART_MISSING: { number: 4030, class: 'stop', means: 'The mart does not exist yet.' },
+  MART_UNREADABLE: {
+    number: 4031,
+    class: 'stop',
+    means: 'The login of the API may not read the mart.',
+  },
+  MART_TOO_SLOW: {
+    number: 4032,
+    class: 'stop',
+    means: 'Reading rows of the mart exceeded the time limit.',
+  },
+  ROWS_UNSUPPORTED: {
+    number: 4033,
+    class: 'stop',
+    means: 'Rows of this kind of target cannot be shown.',
+  },
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',

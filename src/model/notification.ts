@@ -5,7 +5,7 @@
 export const NOTIFICATION_EVENTS = {
   failed: 'A run failed.',
   recovered:
-    'A run succeeded after a failure that this rule reported, or data that it reported as stale is fresh again.',
+    'A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again.',
   brake: 'A run was stopped by the delete brake. Without this event, a rule for "failed" reports it.',
   quarantine_grew: 'A run added rows to the quarantine.',
   drift_found: 'A row-by-row comparison found rows that differ.',
@@ -28,8 +28,10 @@ export interface RuleSpec {
   readonly name: string
   readonly enabled: boolean
   readonly events: readonly NotificationEvent[]
-  /** Names; `*` matches any characters. Empty: all. */
+  /** Names; `*` matches any characters. Without names and tags: all. */
   readonly pipelines: readonly string[]
+  /** Pipelines with one of these tags, in addition to those that are named. */
+  readonly tags: readonly string[]
   readonly channel: string
   readonly quietHours: QuietHours | null
   /** How long events are collected before the first message. */

@@ -34,7 +34,7 @@ const columns = line(1000).refine((names) => names.split(',').every((name) => !i
   error: `must not name a column longer than ${LONGEST_NAME} bytes: PostgreSQL truncates longer names`,
 })
 const table = line(300)
-const tag = z.string().regex(TAG_PATTERN, {
+export const tag = z.string().regex(TAG_PATTERN, {
   error: 'must be a word of at most 40 lower-case letters, digits, "-" and "_"',
 })
 

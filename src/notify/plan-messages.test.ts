@@ -12,6 +12,7 @@ const RULE: NotificationRule = {
   enabled: true,
   events: ['failed', 'recovered'],
   pipelines: [],
+  tags: [],
   channel: 'ops',
   quietHours: null,
   groupSeconds: 10,

@@ -8,7 +8,17 @@ import type { Database, Queryable } from './database.js'
 import { RULE_COLUMNS, type RuleRow, toRule } from './notification-rows.js'
 
 const FIELDS = [
-  ...['name', 'enabled', 'events', 'pipelines', 'channel', 'quiet_from', 'quiet_to', 'quiet_timezone'],
+  ...[
+    'name',
+    'enabled',
+    'events',
+    'pipelines',
+    'tags',
+    'channel',
+    'quiet_from',
+    'quiet_to',
+    'quiet_timezone',
+  ],
   ...['group_seconds', 'repeat_seconds', 'max_per_hour', 'held_back_seconds'],
 ]
 
@@ -162,7 +172,7 @@ export class CatalogNotificationsRepository implements NotificationStore {
 function valuesOf(spec: RuleSpec): unknown[] {
   const { quietHours: quiet } = spec
   return [
-    ...[spec.name, spec.enabled, spec.events, spec.pipelines, spec.channel],
+    ...[spec.name, spec.enabled, spec.events, spec.pipelines, spec.tags, spec.channel],
     ...[quiet?.from ?? null, quiet?.to ?? null, quiet?.timezone ?? 'UTC'],
     ...[spec.groupSeconds, spec.repeatSeconds, spec.maxPerHour, spec.heldBackSeconds],
   ]

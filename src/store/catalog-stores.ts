@@ -5,6 +5,7 @@ import { CatalogEditorRepository } from './catalog-editor.repository.js'
 import { CatalogFreshnessRepository } from './catalog-freshness.repository.js'
 import { CatalogJournalRepository } from './catalog-journal.repository.js'
 import { CatalogNotificationsRepository } from './catalog-notifications.repository.js'
+import { CatalogProfilesRepository } from './catalog-profiles.repository.js'
 import { CatalogQuarantineRepository } from './catalog-quarantine.repository.js'
 import { CatalogSessionsRepository } from './catalog-sessions.repository.js'
 import { CatalogTokensRepository } from './catalog-tokens.repository.js'
@@ -19,6 +20,7 @@ export function catalogStores(database: Database) {
     quarantine: new CatalogQuarantineRepository(database),
     comparisons: new CatalogComparisonsRepository(database),
     freshness: new CatalogFreshnessRepository(database),
+    profiles: new CatalogProfilesRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     notifications: new CatalogNotificationsRepository(database),

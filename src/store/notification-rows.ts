@@ -1,7 +1,7 @@
 import type { NotificationEvent, NotificationRule } from '../model/notification.js'
 
 export const RULE_COLUMNS = `
-  r.id, r.name, r.enabled, r.events, r.pipelines, r.channel, r.quiet_from, r.quiet_to, r.quiet_timezone, r.group_seconds,
+  r.id, r.name, r.enabled, r.events, r.pipelines, r.tags, r.channel, r.quiet_from, r.quiet_to, r.quiet_timezone, r.group_seconds,
   r.repeat_seconds, r.max_per_hour, r.held_back_seconds, etl.rfc3339(r.created_at) AS created_at,
   etl.rfc3339(r.updated_at) AS updated_at`
 
@@ -11,6 +11,7 @@ export interface RuleRow {
   enabled: boolean
   events: NotificationEvent[]
   pipelines: string[]
+  tags: string[]
   channel: string
   quiet_from: string | null
   quiet_to: string | null
@@ -31,6 +32,7 @@ export function toRule(row: RuleRow): NotificationRule {
     enabled: row.enabled,
     events: row.events,
     pipelines: row.pipelines,
+    tags: row.tags,
     channel: row.channel,
     quietHours: from === null || to === null ? null : { from, to, timezone },
     groupSeconds: row.group_seconds,

@@ -203,7 +203,7 @@ function grantsOnMetaStore(): string {
     GRANT UPDATE (repaired_at) ON etl.etl_repairs TO ${LOGINS.writer};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_change_heads, etl.etl_changes, etl.etl_change_positions TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_repairs TO ${LOGINS.meta};
-    GRANT INSERT, UPDATE ON etl.etl_comparisons TO ${LOGINS.meta};
+    GRANT INSERT, UPDATE ON etl.etl_comparisons, etl.etl_profiles, etl.etl_openlineage TO ${LOGINS.meta};
 
     GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};
 

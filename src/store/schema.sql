@@ -146,6 +146,8 @@ CREATE TABLE etl.etl_notification_messages (
   attempted_at timestamp with time zone,
   settled_at timestamp with time zone,
   last_error text,
+  order_key uuid,
+  order_no integer DEFAULT 0 NOT NULL,
   CONSTRAINT etl_notification_messages_pkey PRIMARY KEY (id),
   CONSTRAINT etl_notification_messages_error_check CHECK ((length(last_error) <= 4000)),
   CONSTRAINT etl_notification_messages_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'SENT'::text, 'DEAD'::text, 'DISCARDED'::text])))
@@ -166,10 +168,17 @@ CREATE TABLE etl.etl_notification_rules (
   held_back_seconds integer DEFAULT 900 NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT etl_notification_rules_name_key UNIQUE (name),
   CONSTRAINT etl_notification_rules_pkey PRIMARY KEY (id),
   CONSTRAINT etl_notification_rules_events_check CHECK ((cardinality(events) > 0)),
   CONSTRAINT etl_notification_rules_quiet_check CHECK (((quiet_from IS NULL) = (quiet_to IS NULL)))
+);
+CREATE TABLE etl.etl_openlineage (
+  is_only boolean DEFAULT true NOT NULL,
+  enabled boolean NOT NULL,
+  CONSTRAINT etl_openlineage_pkey PRIMARY KEY (is_only),
+  CONSTRAINT etl_openlineage_only_check CHECK (is_only)
 );
 CREATE TABLE etl.etl_outbox (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -300,6 +309,16 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_tags_check CHECK (etl.are_tags(tags)),
   CONSTRAINT etl_pipelines_target_options_check CHECK ((jsonb_typeof(target_options) = 'object'::text)),
   CONSTRAINT etl_pipelines_type_check CHECK ((type = ANY (ARRAY['SQL'::text, 'PYTHON'::text])))
+);
+CREATE TABLE etl.etl_profiles (
+  pipeline_id uuid NOT NULL,
+  at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  duration_ms double precision NOT NULL,
+  config_version integer NOT NULL,
+  target text NOT NULL,
+  profile jsonb NOT NULL,
+  CONSTRAINT etl_profiles_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_profiles_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
 CREATE TABLE etl.etl_quarantine (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -449,9 +468,11 @@ CREATE TABLE etl.etl_runs (
   parts_plan jsonb,
   stalled_since timestamp with time zone,
   data_as_of timestamp with time zone,
+  openlineage_parent text,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
+  CONSTRAINT etl_runs_openlineage_parent_check CHECK ((length(openlineage_parent) <= 1000)),
   CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text, 'SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))),
   CONSTRAINT etl_runs_traceparent_check CHECK ((length(traceparent) <= 64))
 );
@@ -553,7 +574,9 @@ COMMENT ON COLUMN etl.etl_freshness.due_at IS 'When a run has to be requested so
 COMMENT ON COLUMN etl.etl_freshness.breached_at IS 'When an API noticed that the data is too old. NULL: it is not.';
 COMMENT ON COLUMN etl.etl_freshness.cause IS 'Why it is too old, as noticed last.';
 COMMENT ON COLUMN etl.etl_idempotency.runs IS 'The runs that were requested together with run_id. NULL: that run alone.';
-COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
+COMMENT ON COLUMN etl.etl_notification_messages.order_key IS 'Messages with the same key are delivered one after another, by order_no. NULL: in any order.';
+COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Without names and tags: all pipelines.';
+COMMENT ON COLUMN etl.etl_notification_rules.tags IS 'Pipelines with one of these tags, in addition to those that are named.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
 COMMENT ON TABLE etl.etl_pipeline_reads IS 'The tables that each pipeline reads, those behind views included, under every name of their database. Written when a pipeline is saved, and by each run that finds something else.';
 COMMENT ON COLUMN etl.etl_pipeline_reads.closes_cycle IS 'A run found that following this table would be a cycle: it is not followed.';
@@ -567,6 +590,7 @@ COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may 
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
 COMMENT ON COLUMN etl.etl_pipelines.after IS 'NULL: follow the pipelines that fill the tables that it reads. Names: follow these as well. Empty: follow none.';
 COMMENT ON COLUMN etl.etl_pipelines.on_upstream_failure IS 'wait: a direct upstream that failed or is paused holds the pipeline back. run: it runs anyway.';
+COMMENT ON TABLE etl.etl_profiles IS 'The last profile of each mart: counts, ranges and sample values of its columns.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -592,6 +616,7 @@ COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committe
 COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
 COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
 COMMENT ON COLUMN etl.etl_runs.data_as_of IS 'If the run succeeds, the mart contains everything that was committed in the source before this time.';
+COMMENT ON COLUMN etl.etl_runs.openlineage_parent IS 'The run of an orchestrator that requested this one: namespace/job/run id.';
 COMMENT ON VIEW etl.pipeline_edges IS 'Which pipeline follows which, and through which table.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
@@ -609,6 +634,7 @@ CREATE INDEX etl_notification_messages_by_channel ON etl.etl_notification_messag
 CREATE INDEX etl_notification_messages_by_rule ON etl.etl_notification_messages USING btree (rule_id, created_at);
 CREATE INDEX etl_notification_messages_by_status ON etl.etl_notification_messages USING btree (status, created_at);
 CREATE INDEX etl_notification_messages_due ON etl.etl_notification_messages USING btree (next_attempt_at) WHERE (status = 'PENDING'::text);
+CREATE INDEX etl_notification_messages_in_order ON etl.etl_notification_messages USING btree (order_key, order_no) WHERE ((status = 'PENDING'::text) AND (order_key IS NOT NULL));
 CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
@@ -1526,6 +1552,18 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.notify_of_live_batch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.notify_recovered(r.pipeline_id, r.id, jsonb_build_object('rows_written', r.rows_written))
+     FROM etl.etl_runs r WHERE r.id = NEW.run_id AND r.status = 'RUNNING';
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.notify_of_quarantine()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1567,6 +1605,45 @@ BEGIN
   END IF;
   RETURN NULL;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_openlineage()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  kind text := CASE NEW.status WHEN 'RUNNING' THEN 'START' WHEN 'SUCCESS' THEN 'COMPLETE' WHEN 'FAILED' THEN 'FAIL' ELSE 'ABORT' END;
+BEGIN
+  -- Claimed again after its runner died, or cancelled before any runner took it.
+  IF TG_OP = 'UPDATE' AND kind = 'START' AND OLD.started_at IS NOT NULL OR NEW.started_at IS NULL THEN RETURN NULL; END IF;
+  IF NOT EXISTS (SELECT FROM etl.etl_openlineage o WHERE o.enabled) THEN RETURN NULL; END IF;
+  WITH made AS (
+    INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, order_key, order_no)
+    VALUES ('00000000-0000-0000-0000-000000000000', 'OpenLineage', 'openlineage', kind, NEW.id, CASE kind WHEN 'START' THEN 1 ELSE 2 END)
+    RETURNING id)
+  INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, message_id, data)
+  SELECT '00000000-0000-0000-0000-000000000000', kind, p.id, p.name, NEW.id, made.id, jsonb_build_object(
+           'started_at', etl.rfc3339(NEW.started_at), 'rows_read', NEW.rows_read, 'rows_written', NEW.rows_written,
+           'rows_deleted', NEW.rows_deleted, 'config_version', NEW.config_version, 'trigger', NEW.trigger,
+           'parent', NEW.openlineage_parent, 'code', NEW.error_code, 'error', NEW.error)
+    FROM made, etl.etl_pipelines p WHERE p.id = NEW.pipeline_id;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_recovered(pipeline uuid, run uuid, facts jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, data)
+  SELECT w.rule_id, w.event, pipeline, w.pipeline_name, run, facts
+    FROM etl.rules_for(ARRAY['recovered'], pipeline) w
+   WHERE (SELECT o.event FROM etl.etl_outbox o
+           WHERE o.rule_id = w.rule_id AND o.pipeline_id = pipeline AND o.event IN ('failed', 'brake', 'recovered')
+           ORDER BY o.id DESC LIMIT 1) IN ('failed', 'brake')
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.pending_pipelines()
  RETURNS TABLE(pipeline_id uuid, since timestamp with time zone, planned_run uuid, code text, upstream_id uuid)
@@ -1940,7 +2017,9 @@ CREATE OR REPLACE FUNCTION etl.rules_for(event_names text[], pipeline uuid)
 AS $function$
   SELECT r.id, wanted.event, p.name, r.held_back_seconds
     FROM etl.etl_pipelines p
-    JOIN etl.etl_notification_rules r ON r.enabled AND r.events && event_names AND etl.names_pipeline(r.pipelines, p.name)
+    JOIN etl.etl_notification_rules r ON r.enabled AND r.events && event_names
+     AND (r.tags && p.tags
+          OR (cardinality(r.tags) = 0 OR cardinality(r.pipelines) > 0) AND etl.names_pipeline(r.pipelines, p.name))
    CROSS JOIN LATERAL (SELECT e.event FROM unnest(event_names) WITH ORDINALITY AS e(event, place)
                         WHERE e.event = ANY (r.events) ORDER BY e.place LIMIT 1) AS wanted
    WHERE p.id = pipeline
@@ -2338,6 +2417,7 @@ CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH RO
 CREATE TRIGGER notify_of_quarantine AFTER INSERT ON etl.etl_quarantine REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION etl.notify_of_quarantine();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
 CREATE TRIGGER mark_at_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW WHEN ((((new.rows_inserted + new.rows_updated) + new.rows_deleted) > 0)) EXECUTE FUNCTION etl.mark_at_batch();
+CREATE TRIGGER notify_of_live_batch AFTER INSERT ON etl.etl_run_batches FOR EACH ROW WHEN ((new.step = 'live'::text)) EXECUTE FUNCTION etl.notify_of_live_batch();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
@@ -2348,6 +2428,8 @@ CREATE TRIGGER mark_at_end AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW W
 CREATE TRIGGER mark_at_takeover AFTER UPDATE OF attempt ON etl.etl_runs FOR EACH ROW WHEN (((new.attempt > old.attempt) AND (old.attempt > 0) AND (new.batches > 0))) EXECUTE FUNCTION etl.mark_at_takeover();
 CREATE TRIGGER notify_of_held_back AFTER UPDATE OF held_back ON etl.etl_runs FOR EACH ROW WHEN (((new.held_back ->> 'since'::text) IS NOT NULL)) EXECUTE FUNCTION etl.notify_of_held_back();
 CREATE TRIGGER notify_of_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['FAILED'::text, 'SUCCESS'::text])))) EXECUTE FUNCTION etl.notify_of_run();
+CREATE TRIGGER notify_openlineage AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status <> 'REQUESTED'::text))) EXECUTE FUNCTION etl.notify_openlineage();
+CREATE TRIGGER notify_openlineage_of_new AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = 'RUNNING'::text)) EXECUTE FUNCTION etl.notify_openlineage();
 CREATE TRIGGER take_marks AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = 'REQUESTED'::text) AND (new.status = 'RUNNING'::text))) EXECUTE FUNCTION etl.take_marks();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();

@@ -10,6 +10,7 @@ export const DOCUMENTS = {
     'docs/demo.md',
     'docs/API.md',
     'docs/guides/freshness.md',
+    'docs/guides/data-tab.md',
     'docs/guides/incremental-without-loss.md',
     'docs/guides/operating.md',
     'docs/guides/parallel-runs.md',

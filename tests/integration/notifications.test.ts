@@ -76,6 +76,57 @@ describe('the outbox', () => {
     expect((await outbox(database)).map(({ pipeline_name }) => pipeline_name)).toEqual(['film_dim'])
   })
 
+  it('has one row for each rule that names a tag of the pipeline', async () => {
+    const database = await aDatabase()
+    const film = await aReportingPipeline(database, 'film_dim')
+    const genre = await aReportingPipeline(database, 'genre_dim')
+    await database.query("UPDATE etl.etl_pipelines SET tags = '{core,films}' WHERE id = $1", [film.id])
+    await aRule(database, { name: 'a tag', tags: ['films', 'other'] })
+    await aRule(database, { name: 'another tag', tags: ['other'] })
+    await aRule(database, { name: 'tag or name', tags: ['films'], pipelines: ['genre_*'] })
+    await aRule(database, { name: 'neither', tags: ['other'], pipelines: ['person_*'] })
+    await aRule(database, { name: 'all' })
+    await film.fail()
+    await genre.fail()
+    const found = await database.query<{ rule: string; pipeline: string }>(
+      `SELECT r.name AS rule, o.pipeline_name AS pipeline FROM etl.etl_outbox o JOIN etl.etl_notification_rules r ON r.id = o.rule_id
+        ORDER BY o.pipeline_name, r.name`,
+    )
+    expect(found.map(({ rule, pipeline }) => `${pipeline}: ${rule}`)).toEqual([
+      'film_dim: a tag',
+      'film_dim: all',
+      'film_dim: tag or name',
+      'genre_dim: all',
+      'genre_dim: tag or name',
+    ])
+  })
+
+  it('gets the recovery of a live pipeline at its first live batch, once', async () => {
+    const database = await aDatabase()
+    const rule = await aRule(database)
+    const pipeline = await aReportingPipeline(database)
+    await pipeline.fail()
+    const [run] = await database.query<{ id: string }>(
+      "INSERT INTO etl.etl_runs (pipeline_id, status, started_at) VALUES ($1, 'RUNNING', now()) RETURNING id",
+      [pipeline.id],
+    )
+    const batch = (number: number, step: string) =>
+      database.query(
+        `INSERT INTO etl.etl_run_batches (run_id, batch, attempt, step, rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate, duration_ms)
+         VALUES ($1, $2, 1, $3, 0, 0, 0, 0, 0, 0, 0, 1)`,
+        [run!.id, number, step],
+      )
+    const events = async () => (await outbox(database)).map(({ event }) => event)
+    await batch(1, 'changed')
+    expect(await events()).toEqual(['failed'])
+    await batch(2, 'live')
+    await batch(3, 'live')
+    expect(await events()).toEqual(['failed', 'recovered'])
+    await database.query("UPDATE etl.etl_runs SET status = 'SUCCESS' WHERE id = $1", [run!.id])
+    expect(await events()).toEqual(['failed', 'recovered'])
+    expect(rule).toBeTruthy()
+  })
+
   it('names a brake once for each rule, as the rule names it', async () => {
     const database = await aDatabase()
     const pipeline = await aReportingPipeline(database)

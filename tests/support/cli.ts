@@ -24,26 +24,31 @@ export interface CliStand {
   file(name: string, text: string): Promise<string>
 }
 
+interface StandOptions {
+  /** Settings of the API. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /** In a database with the cinema and its demo pipelines. */
-export function aCliStand(): () => CliStand {
+export function aCliStand({ env = {} }: StandOptions = {}): () => CliStand {
   let stand: CliStand
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrina cli '))
-    stand = await startStand(folder)
+    stand = await startStand(folder, env)
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return () => stand
 }
 
-async function startStand(folder: string): Promise<CliStand> {
+async function startStand(folder: string, env: Readonly<Record<string, string>>): Promise<CliStand> {
   const database = await aDatabase({ cinema: true })
   const pipelines = (await readDemoPipelines()).filter(({ target }) => !target.startsWith('es:'))
   await addDemoPipelines({ DATABASE_URL: database.url }, pipelines)
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
   const api = spawnVitrina(
     ['api'],
-    { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN },
+    { ...server, ...env, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN },
     { cwd: folder },
   )
   spawnVitrina(['runner'], server, { cwd: folder })

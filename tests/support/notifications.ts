@@ -27,6 +27,7 @@ interface RuleColumns {
   readonly name?: string
   readonly events?: readonly string[]
   readonly pipelines?: readonly string[]
+  readonly tags?: readonly string[]
   readonly channel?: string
   readonly quiet_from?: string
   readonly quiet_to?: string

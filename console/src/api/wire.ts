@@ -22,6 +22,10 @@ export type PipelineStatus = PipelineLine['status']
 /** An event as GET /events sends it. */
 export type Freshness = Schema<'Freshness'>
 export type LiveEvent = Schema<'LiveEvent'>
+export type MartRows = Schema<'MartRows'>
+export type MartProfile = Schema<'MartProfile'>
+export type MartColumnProfile = MartProfile['columns'][number]
+export type SuggestedCheck = MartProfile['suggested_checks'][number]
 export type Comparison = Schema<'Comparison'>
 export type Run = Schema<'Run'>
 export type RunPage = Get<'/runs'>

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { readLineageSearch } from '../screens/lineage/search.js'
+import { readDataSearch } from '../screens/pipeline/data/search.js'
 import { readNewSearch } from '../screens/pipeline-new/search.js'
 import { readPipelinesSearch } from '../screens/pipelines/search.js'
 import { readQualitySearch } from '../screens/quality/search.js'
@@ -102,6 +103,12 @@ const pipelineTabs = [
     getParentRoute: () => pipeline,
     path: '/quality',
     component: lazyRouteComponent(() => import('../screens/pipeline/QualityTab.js'), 'QualityTab'),
+  }),
+  createRoute({
+    getParentRoute: () => pipeline,
+    path: '/data',
+    validateSearch: readDataSearch,
+    component: lazyRouteComponent(() => import('../screens/pipeline/data/DataTab.js'), 'DataTab'),
   }),
 ] as const
 

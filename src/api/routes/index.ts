@@ -11,6 +11,7 @@ import type { HealthService } from '../services/health.js'
 import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
 import type { LineageService } from '../services/lineage.js'
+import type { MartDataService } from '../services/mart-data.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { NotificationService } from '../services/notifications.js'
 import type { OrderService } from '../services/order.js'
@@ -32,6 +33,7 @@ import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
 import { lineageRoutes } from './lineage.js'
+import { martDataRoutes } from './mart-data.js'
 import { metricsRoutes } from './metrics.js'
 import { notificationRoutes } from './notifications.js'
 import { pipelineRoutes } from './pipelines.js'
@@ -53,6 +55,7 @@ export interface Services {
   readonly lineage: LineageService
   readonly freshness: FreshnessService
   readonly order: OrderService
+  readonly martData: MartDataService
   readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
@@ -80,6 +83,7 @@ export function apiRoutes(app: Api, services: Services): void {
   quarantineRoutes(app, history, control)
   fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
+  martDataRoutes(app, services.martData)
   scheduleRoutes(app)
   freshnessRoutes(app, services.freshness)
   lineageRoutes(app, services.lineage)

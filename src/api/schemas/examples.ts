@@ -188,3 +188,54 @@ export const PROBLEM_EXAMPLE = {
     },
   ],
 }
+
+export const ROWS_EXAMPLE = {
+  columns: [
+    { name: 'film_id', type: 'uuid', is_key: true, not_null: true },
+    { name: 'title', type: 'text', is_key: false, not_null: false },
+    { name: 'rating', type: 'numeric(3,1)', is_key: false, not_null: false },
+  ],
+  hidden_columns: [],
+  rows: [{ film_id: '0312ed51-8833-413f-bff5-0e139c11264a', title: 'Solaris', rating: '8.1' }],
+  cut: [],
+  sort: { column: 'rating', direction: 'desc' },
+  rows_estimate: 1000,
+  next_cursor: 'WyJkM0Jja2NfZ2p1bTNCUUFYIiwiOC4xIiwiMDMxMmVkNTEiXQ',
+}
+
+export const PROFILE_EXAMPLE = {
+  pipeline_id: PIPELINE_ID,
+  target_table: 'analytics.film_dim',
+  computed_at: '2026-11-15T12:03:10.120044Z',
+  duration_ms: 21,
+  config_version: 3,
+  outdated: false,
+  rows: 1000,
+  rows_exact: true,
+  rows_examined: 1000,
+  sample_percent: null,
+  columns: [
+    {
+      name: 'rating',
+      type: 'numeric(3,1)',
+      is_key: false,
+      not_null: false,
+      skipped: null,
+      nulls: 12,
+      nulls_exact: true,
+      distinct: 61,
+      distinct_exact: true,
+      min: '2.1',
+      max: '9.4',
+      range_exact: true,
+      histogram: [{ from: '2.1', to: '9.4', count: 988 }],
+      common: [],
+      sample: ['7.3', '8.1'],
+    },
+  ],
+  hidden_columns: [],
+  suggested_checks: [
+    { name: 'row_count', type: 'row_count', min: 500, on_failure: 'warn' },
+    { name: 'rating_range', type: 'range', column: 'rating', min: 0, max: 10, on_failure: 'warn' },
+  ],
+}

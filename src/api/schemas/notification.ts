@@ -7,6 +7,7 @@ import {
   type NotificationRule,
   type RuleSpec,
 } from '../../model/notification.js'
+import { tag } from '../../model/pipeline-fields.js'
 import { isZone } from '../../model/schedule.js'
 import { line } from '../../model/text.js'
 import { CHANNEL_TYPES } from '../../ports/channels.js'
@@ -48,8 +49,13 @@ const fields = {
   pipelines: z
     .array(line(200))
     .max(1_000)
-    .describe('Names of pipelines; * matches any characters. Empty: all pipelines.')
+    .describe('Names of pipelines; * matches any characters. Without pipelines and tags: all pipelines.')
     .meta({ example: ['film_*'] }),
+  tags: z
+    .array(tag)
+    .max(100)
+    .describe('Pipelines with one of these tags, in addition to those in pipelines.')
+    .meta({ example: ['reports'] }),
   channel: z.string().min(1).max(63).describe('The name of a configured channel.').meta({ example: 'ops' }),
   quiet_hours: quietHours
     .nullable()
@@ -73,6 +79,7 @@ export const ruleInput = z
     ...fields,
     enabled: fields.enabled.default(true),
     pipelines: fields.pipelines.default([]),
+    tags: fields.tags.default([]),
     quiet_hours: fields.quiet_hours.default(null),
     group_seconds: fields.group_seconds.default(10),
     repeat_seconds: fields.repeat_seconds.default(600),
@@ -150,6 +157,7 @@ export function specOf(input: z.output<typeof ruleInput>): RuleSpec {
     enabled: input.enabled,
     events: [...new Set(input.events)],
     pipelines: [...new Set(input.pipelines)],
+    tags: [...new Set(input.tags)],
     channel: input.channel,
     quietHours: input.quiet_hours,
     groupSeconds: input.group_seconds,
@@ -169,6 +177,7 @@ function fieldsToWire(spec: RuleSpec) {
     enabled: spec.enabled,
     events: [...spec.events],
     pipelines: [...spec.pipelines],
+    tags: [...spec.tags],
     channel: spec.channel,
     quiet_hours: spec.quietHours,
     group_seconds: spec.groupSeconds,

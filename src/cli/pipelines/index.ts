@@ -5,8 +5,10 @@ import { addCreate } from './create.js'
 import { addGet } from './get.js'
 import { addList } from './list.js'
 import { addPreview } from './preview.js'
+import { addProfile } from './profile.js'
 import { addReconcile } from './reconcile.js'
 import { addReset } from './reset.js'
+import { addRows } from './rows.js'
 import { addRun } from './run.js'
 import { addPipelineRuns } from './runs.js'
 import { addStatus } from './status.js'
@@ -27,6 +29,8 @@ export function addPipelines(program: Command): void {
     addPipelineRuns,
     addValidate,
     addPreview,
+    addRows,
+    addProfile,
     addReconcile,
     addReset,
     addVersions,

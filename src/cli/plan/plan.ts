@@ -4,6 +4,7 @@ import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
 import { type Change, changesOf, type Normalise } from './changes.js'
 import { impactOf } from './impact.js'
+import type { RulePlan } from './rule-plan.js'
 
 export interface Update {
   readonly file: FilePipeline
@@ -19,13 +20,15 @@ export interface Plan {
   readonly unchanged: readonly FilePipeline[]
   /** On the server, but in none of the files. */
   readonly extra: readonly Pipeline[]
+  /** Null: no file has notification rules, so that those of the server are left alone. */
+  readonly rules: RulePlan | null
 }
 
 export async function makePlan(
   server: Server,
   files: readonly FilePipeline[],
   normalise: Normalise,
-): Promise<Plan> {
+): Promise<Omit<Plan, 'rules'>> {
   const current = new Map((await listPipelines(server)).map((pipeline) => [pipeline.name, pipeline]))
   const creates: FilePipeline[] = []
   const unchanged: FilePipeline[] = []
@@ -41,6 +44,8 @@ export async function makePlan(
   return { creates, updates, unchanged, extra: [...current.values()] }
 }
 
-export function hasChanges({ creates, updates, extra }: Plan, prune: boolean): boolean {
-  return creates.length + updates.length + (prune ? extra.length : 0) > 0
+export function hasChanges({ rules, ...pipelines }: Plan, prune: boolean): boolean {
+  return [pipelines, ...(rules === null ? [] : [rules])].some(
+    ({ creates, updates, extra }) => creates.length + updates.length + (prune ? extra.length : 0) > 0,
+  )
 }

@@ -2,9 +2,11 @@ import { bad, bold, dim, good, print } from '../output.js'
 import type { Change } from './changes.js'
 import { lineDiff } from './line-diff.js'
 import type { Plan } from './plan.js'
+import type { RulePlan } from './rule-plan.js'
 
 /** The planned changes, pipeline by pipeline and field by field. */
-export function printPlan({ creates, updates, unchanged, extra }: Plan, prune: boolean): void {
+export function printPlan({ rules, ...plan }: Plan, prune: boolean): void {
+  const { creates, updates, unchanged, extra } = plan
   for (const { name, fields } of creates) {
     print(good(`+ create ${name}`))
     for (const [field, value] of Object.entries(fields)) printValue(field, value)
@@ -16,10 +18,29 @@ export function printPlan({ creates, updates, unchanged, extra }: Plan, prune: b
   }
   for (const { name } of unchanged) print(dim(`= unchanged ${name}`))
   for (const { name } of extra) print(prune ? bad(`- delete ${name}`) : dim(`? not in files ${name}`))
-  print(summary({ creates, updates, unchanged, extra }, prune))
+  if (rules !== null) printRules(rules, prune)
+  print(summary(plan, prune))
+  if (rules !== null) print(`Notification rules: ${summary(rules, prune)}`)
 }
 
-function summary({ creates, updates, unchanged, extra }: Plan, prune: boolean): string {
+function printRules({ creates, updates, unchanged, extra }: RulePlan, prune: boolean): void {
+  for (const { name, fields } of creates) {
+    print(good(`+ create notification ${name}`))
+    for (const [field, value] of Object.entries(fields)) printValue(field, value)
+  }
+  for (const { file, changes } of updates) {
+    print(bold(`~ update notification ${file.name}`))
+    for (const change of changes) printChange(change)
+  }
+  for (const { name } of unchanged) print(dim(`= unchanged notification ${name}`))
+  for (const { name } of extra)
+    print(prune ? bad(`- delete notification ${name}`) : dim(`? not in files notification ${name}`))
+}
+
+function summary(
+  { creates, updates, unchanged, extra }: Omit<Plan, 'rules'> | RulePlan,
+  prune: boolean,
+): string {
   const rest = `${extra.length} ${prune ? 'to delete' : 'not in files'}`
   return `${creates.length} to create, ${updates.length} to update, ${unchanged.length} unchanged, ${rest}.`
 }
@@ -52,10 +73,20 @@ function coloured(line: string): string {
 }
 
 /** The plan for programs. */
-export function planToJson({ creates, updates, unchanged, extra }: Plan) {
+export function planToJson({ creates, updates, unchanged, extra, rules }: Plan) {
   return {
     create: creates.map(({ name, fields }) => ({ name, fields })),
     update: updates.map(({ file, changes, impact }) => ({ name: file.name, changes, impact })),
+    unchanged: unchanged.map(({ name }) => name),
+    not_in_files: extra.map(({ name }) => name),
+    ...(rules === null ? {} : { notifications: rulesToJson(rules) }),
+  }
+}
+
+function rulesToJson({ creates, updates, unchanged, extra }: RulePlan) {
+  return {
+    create: creates.map(({ name, fields }) => ({ name, fields })),
+    update: updates.map(({ file, changes }) => ({ name: file.name, changes })),
     unchanged: unchanged.map(({ name }) => name),
     not_in_files: extra.map(({ name }) => name),
   }

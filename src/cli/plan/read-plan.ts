@@ -1,5 +1,5 @@
 import { readPipelineFiles } from '../../config/pipeline-files.js'
-import { readPipelineSchema } from '../../config/pipeline-schema.js'
+import { readFileSchemas } from '../../config/pipeline-schema.js'
 import type { FileMistake } from '../../config/source-text.js'
 import { PIPELINE_SCHEMA } from '../../main/paths.js'
 import { requireNoMistakes } from '../mistakes.js'
@@ -7,6 +7,7 @@ import type { Server } from '../server/server.js'
 import { normaliser } from './changes.js'
 import { checkPlan } from './check-plan.js'
 import { makePlan, type Plan } from './plan.js'
+import { checkRules, makeRulePlan } from './rule-plan.js'
 import { targetConflicts } from './target-conflicts.js'
 
 /** The plan, and the errors that the server reports for it. */
@@ -26,14 +27,17 @@ export async function readPlan(
     allowEnv = [],
   }: { validate: boolean; prune?: boolean; allowEnv?: readonly string[] },
 ): Promise<ReadPlan> {
-  const schema = readPipelineSchema(PIPELINE_SCHEMA)
-  const { pipelines, mistakes } = await readPipelineFiles(paths, schema, { allowEnv })
+  const { pipeline: schema, notification } = readFileSchemas(PIPELINE_SCHEMA)
+  const options = { allowEnv, notification }
+  const { pipelines, notifications, mistakes } = await readPipelineFiles(paths, schema, options)
   // Before any request: a misspelled field is found without a server.
   requireNoMistakes(mistakes)
   const server = await open()
   const normalise = normaliser(schema)
-  const plan = await makePlan(server, pipelines, normalise)
+  const rules = notifications === null ? null : await makeRulePlan(server, notifications, notification)
+  const plan = { ...(await makePlan(server, pipelines, normalise)), rules }
   const conflicts = targetConflicts(plan, { prune, normalise })
   const checked = validate ? await checkPlan(server, plan, normalise) : []
-  return { server, plan, mistakes: [...checked, ...conflicts] }
+  const wrongRules = rules === null ? [] : await checkRules(server, rules)
+  return { server, plan, mistakes: [...checked, ...conflicts, ...wrongRules] }
 }

@@ -99,6 +99,15 @@ export const SCREENS: readonly Screen[] = [
     shows: /No quarantined rows|Карантин пуст|held|в карантине/,
   },
   {
+    name: 'the data of a mart',
+    path: '/pipelines/$id/data?sort=-title',
+    prepare: async (stand) => {
+      await anEndedRun(stand)
+      return FILMS_ID
+    },
+    shows: /Suggested checks|Предлагаемые проверки/,
+  },
+  {
     name: 'the overview of a scheduled, incremental pipeline',
     path: '/pipelines/$id/overview',
     prepare: aScheduledPipeline,

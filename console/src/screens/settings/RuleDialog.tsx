@@ -86,6 +86,14 @@ export function RuleDialog({ rule, channels, onClose }: Props) {
           spellCheck={false}
           autoComplete="off"
         />
+        <TextInput
+          label={texts.form.tags}
+          description={texts.form.tagsHint}
+          value={draft.tags}
+          onChange={({ currentTarget }) => change({ tags: currentTarget.value })}
+          spellCheck={false}
+          autoComplete="off"
+        />
         <QuietFields draft={draft} onChange={change} />
         <Limits draft={draft} onChange={change} />
         {error === null ? null : <ProblemCard error={error} />}

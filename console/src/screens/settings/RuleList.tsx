@@ -49,8 +49,8 @@ export function RuleList({ rules, ...actions }: Props) {
   )
 }
 
-function pipelinesOf({ pipelines }: NotificationRule, all: string): string {
-  return pipelines.length === 0 ? all : pipelines.join(', ')
+function pipelinesOf({ pipelines, tags }: NotificationRule, all: string): string {
+  return [...pipelines, ...tags.map((tag) => `#${tag}`)].join(', ') || all
 }
 
 function NameCell({ rule }: { readonly rule: NotificationRule }) {

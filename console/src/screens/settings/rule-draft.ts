@@ -22,6 +22,7 @@ export interface Draft {
   readonly channel: string | null
   /** Separated by commas. */
   readonly pipelines: string
+  readonly tags: string
   readonly isQuiet: boolean
   readonly from: string
   readonly to: string
@@ -38,6 +39,7 @@ export function draftOf(rule: NotificationRule | null, channels: readonly string
     events: rule?.events ?? ['failed', 'recovered'],
     channel: rule?.channel ?? (channels.length === 1 ? channels[0]! : null),
     pipelines: rule?.pipelines.join(', ') ?? '',
+    tags: rule?.tags.join(', ') ?? '',
     isQuiet: quiet !== null,
     from: quiet?.from ?? '22:00',
     to: quiet?.to ?? '07:00',
@@ -49,15 +51,23 @@ export function draftOf(rule: NotificationRule | null, channels: readonly string
 }
 
 export function inputOf(draft: Draft): NotificationRuleInput {
-  const names = draft.pipelines.split(',').map((name) => name.trim())
   return {
     name: draft.name.trim(),
     events: EVENTS.filter((event) => draft.events.includes(event)),
     channel: draft.channel ?? '',
-    pipelines: names.filter((name) => name !== ''),
+    pipelines: listOf(draft.pipelines),
+    tags: listOf(draft.tags),
     quiet_hours: draft.isQuiet ? { from: draft.from, to: draft.to, timezone: draft.zone } : null,
     group_seconds: draft.group,
     repeat_seconds: draft.repeat,
     max_per_hour: draft.most,
   }
+}
+
+/** Separated by commas. */
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 }

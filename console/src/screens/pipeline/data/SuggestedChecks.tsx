@@ -1,0 +1,67 @@
+import { Button, CopyButton } from '@mantine/core'
+import { stringify } from 'yaml'
+import type { SuggestedCheck } from '../../../api/wire.js'
+import { Panel } from '../../../components/Panel.js'
+import { useTexts } from '../../../i18n/texts.js'
+import { Icon } from '../../../theme/icons.js'
+import styles from './data.module.css'
+import { dataTexts } from './data-texts.js'
+
+/** Checks that the mart passes now, ready for the field `checks` of a pipeline. */
+export function SuggestedChecks({ checks }: { readonly checks: readonly SuggestedCheck[] }) {
+  const texts = useTexts(dataTexts)
+  return (
+    <Panel
+      title={texts.checks}
+      actions={
+        checks.length === 0 ? null : (
+          <span className={styles.headActions}>
+            <Copy label={texts.copyYaml} value={stringify({ checks }, { lineWidth: 0 })} />
+            <Copy label={texts.copyJson} value={JSON.stringify(checks, null, 2)} />
+          </span>
+        )
+      }
+    >
+      {checks.length === 0 ? (
+        <p className={styles.note}>{texts.noChecks}</p>
+      ) : (
+        <>
+          <p className={styles.note}>{texts.checksWhat}</p>
+          <ul className={styles.checks}>
+            {checks.map((check) => (
+              <li key={check.name}>
+                <span className="v-mono">{check.name}</span>
+                <span className="v-soft">{sentence(check)}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+/** In the notation of the configuration, which is the same in every language. */
+function sentence({ type, column, values, min, max }: SuggestedCheck): string {
+  const bounds = [min === undefined ? '' : `min ${min}`, max === undefined ? '' : `max ${max}`]
+  return [type, column ?? '', values?.join(', ') ?? '', ...bounds].filter((part) => part !== '').join(' · ')
+}
+
+function Copy({ label, value }: { readonly label: string; readonly value: string }) {
+  const texts = useTexts(dataTexts)
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<Icon name={copied ? 'check' : 'copy'} size={14} />}
+          aria-description={copied ? texts.copied : undefined}
+          onClick={copy}
+        >
+          {label}
+        </Button>
+      )}
+    </CopyButton>
+  )
+}
