@@ -1,4 +1,5 @@
 import type { GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
+import { expressionProblem, expressionQuery } from './expression.js'
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { ClosableGuardSession } from './reach.js'
@@ -57,5 +58,15 @@ export class SqlGuard implements QueryGuard {
     }))
     if (!verdict.ok) throw rejectionError(verdict, origin)
     return verdict.canonical
+  }
+
+  async requireExpression(
+    expression: string,
+    columns: readonly { readonly name: string; readonly type: string }[],
+    session: GuardSession,
+  ): Promise<void> {
+    const problem = await expressionProblem(expression)
+    if (problem !== null) throw rejectionError({ ok: false, problems: [problem] }, { isDerived: true })
+    await this.textToRun(expressionQuery(expression, columns), session, { isDerived: true })
   }
 }

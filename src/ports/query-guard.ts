@@ -21,4 +21,13 @@ export interface QueryGuard {
    * nothing remains in the database.
    */
   textToRun(query: string, session: GuardSession, origin?: QueryOrigin): Promise<string>
+  /**
+   * The same for a condition on columns: one expression without a query in it, which calls only what a source query may
+   * call. Throws as `textToRun` does.
+   */
+  requireExpression(
+    expression: string,
+    columns: readonly { readonly name: string; readonly type: string }[],
+    session: GuardSession,
+  ): Promise<void>
 }

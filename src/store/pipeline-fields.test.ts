@@ -24,6 +24,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   source_table: 'content.film_work',
   target_table: 'analytics.elsewhere',
   tags: ['heavy'],
+  checks: JSON.stringify([{ name: 'few', type: 'row_count', max: 5, on_failure: 'warn' }]),
   parallelism: 4,
   schedule_interval: '15m',
   schedule_timezone: 'Europe/Moscow',

@@ -1,5 +1,6 @@
 import { type Checkpoint, type PassStart, passFingerprint } from '../checkpoints/checkpoint.js'
 import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
+import { type CheckRules, type CompiledChecks, compileChecks } from '../checks/index.js'
 import { type Claim, SESSION_PREFIX, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, type Pipeline, transformNames } from '../model/pipeline.js'
@@ -34,6 +35,7 @@ export interface Attempt<M> {
   readonly examined: Examined
   /** Null: the pipeline has no transforms. */
   readonly chain: TransformChain | null
+  readonly checks: CompiledChecks
   readonly mart: M
   /** The mart did not exist before. */
   readonly isNew: boolean
@@ -58,6 +60,7 @@ export interface AttemptOptions {
   readonly sessions: KeptSessions
   readonly examinations: KeptExaminations
   readonly rules: SourceRules
+  readonly targets: CheckRules['targets']
   readonly transforms: TransformHosts
   /** Null: the source is read through the session of the target. */
   readonly sourceUrl: string | null
@@ -102,7 +105,7 @@ export async function openAttempt<M>(
 ): Promise<Attempt<M>> {
   const { claim, ledger, resources, isTransactional } = options
   const { pipeline } = claim
-  const { source, session, clock, chain, found, examined, keep } = await openSides(options, findMart)
+  const { source, session, clock, chain, found, examined, checks, keep } = await openSides(options, findMart)
   const created = await found.create()
   await keep(created)
   const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
@@ -113,7 +116,7 @@ export async function openAttempt<M>(
   const key = examined.key.map((column) => column.name)
   const { moment, start } = await startNow(source, session)
   return {
-    ...{ claim, ledger, source, session, clock, examined, chain, mart, isNew, batches, isMain, resources },
+    ...{ claim, ledger, source, session, clock, examined, chain, checks, mart, isNew, batches, isMain, resources },
     openSource: () => openSession(options, options.sourceUrl ?? options.url),
     fingerprint: passFingerprint(pipeline, examined.query, key),
     changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
@@ -126,6 +129,7 @@ export interface Sides<M> extends OpenSessions {
   readonly chain: TransformChain | null
   readonly found: FoundMart<M>
   readonly examined: Examined
+  readonly checks: CompiledChecks
   /** For the next run. */
   keep(created: CreatedMart<M>): Promise<void>
 }
@@ -145,15 +149,33 @@ export async function openSides<M>(options: SideOptions, findMart: FindMart<M>):
   if (kept !== null) {
     const { examined, mart } = kept
     const found = { key: examined.key.map(({ name }) => name), create: async () => mart }
-    return { ...sessions, chain: null, found, examined, keep: async () => {} }
+    const checks = await checksOf(options, sessions.session, examined.columns)
+    return { ...sessions, chain: null, found, examined, checks, keep: async () => {} }
   }
   const mark = isKept ? await markTable(sessions.session, parseTable(finalTarget(pipeline))) : null
   const examination = await examineSides(options, { ...sessions, query }, findMart)
-  const { examined } = examination
+  const { examined, chain } = examination
+  const checks = await checksOf(options, sessions.session, chain?.columns ?? examined.columns)
   const keep = async (mart: CreatedMart<M>) => {
     if (mark !== null) await examinations.keep(claim, sessions, { examined, mart, mark })
   }
-  return { ...sessions, ...examination, keep }
+  return { ...sessions, ...examination, checks, keep }
+}
+
+const NO_CHECKS: CompiledChecks = { rows: [], mart: [] }
+
+/** They are evaluated where the rows are written, or for a sink in the main database. */
+async function checksOf(
+  { claim, rules, targets, isTransactional: isTable }: SideOptions,
+  session: Session,
+  columns: readonly Column[],
+): Promise<CompiledChecks> {
+  const { checks } = claim.pipeline
+  if (checks.length === 0) return NO_CHECKS
+  const { judge: guard, sourceSchemas } = rules
+  return onSide(isTable ? 'target' : 'meta store', 'Preparing the checks', () =>
+    compileChecks(session, { checks, columns }, { guard, sourceSchemas, targets, isTable }),
+  )
 }
 
 async function examineSides<M>(
@@ -313,7 +335,7 @@ export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWrit
 }
 
 export function writingInto(
-  { claim, examined, chain, mart }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart'>,
+  { claim, examined, chain, mart, checks }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
   { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = (chain?.columns ?? examined.columns).map((column) => column.name)
@@ -324,6 +346,7 @@ export function writingInto(
     quarantineLimit: claim.pipeline.quarantineLimit,
     refusedSoFar,
     isEmpty,
+    checks: checks.rows,
   }
 }
 

@@ -10,6 +10,7 @@ import { Gathering } from './gathering.js'
 import { cutRanges } from './key-ranges.js'
 import { whyOneStream } from './one-stream.js'
 import { freeConnections, type PartCount, partCount } from './part-count.js'
+import { withMartChecks } from '../steps/check.js'
 import { PartsStep } from './parts-step.js'
 import { SharedSnapshot } from './shared-snapshot.js'
 
@@ -85,7 +86,7 @@ export class Cutter {
       prepare: () => gathering.create(),
       begun: null,
       finish: async () => {
-        const change = await gathering.publish()
+        const change = await withMartChecks(this.#attempt, await gathering.publish())
         const { position, ...rest } = withoutPass(batches.state)
         const read =
           start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }

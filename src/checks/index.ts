@@ -1,0 +1,6 @@
+export { CheckFailure, failureOf } from './check-failure.js'
+export { type CheckRules, type CompiledChecks, compileChecks, type MartCheck, type RowCheck } from './compile-checks.js'
+export type { CheckedColumn } from './condition.js'
+export { type CheckedMart, checkMart, keyText } from './check-mart.js'
+export { type CheckedBatch, checkRowBatch } from './check-row-batch.js'
+export { erroneous, failingRows, guardedRelation, isCheckFailure, rowResult } from './row-checker.js'
