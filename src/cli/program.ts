@@ -12,6 +12,7 @@ import { addExport } from './export.js'
 import { addGenerate } from './generate.js'
 import { addLineage } from './lineage.js'
 import { addMigrate } from './migrate.js'
+import { addChecks } from './checks.js'
 import { addNotifications } from './notifications.js'
 import { addPipelines } from './pipelines/index.js'
 import { addQuarantine } from './quarantine.js'
@@ -36,6 +37,7 @@ const GROUPS = {
     addTasks,
     addRunners,
     addSources,
+    addChecks,
     addNotifications,
     addTokens,
     addSessions,

@@ -63,10 +63,13 @@ export class SqlGuard implements QueryGuard {
   async requireExpression(
     expression: string,
     columns: readonly { readonly name: string; readonly type: string }[],
-    session: GuardSession,
+    session: GuardSession | null,
   ): Promise<void> {
     const problem = await expressionProblem(expression)
     if (problem !== null) throw rejectionError({ ok: false, problems: [problem] }, { isDerived: true })
-    await this.textToRun(expressionQuery(expression, columns), session, { isDerived: true })
+    const query = expressionQuery(expression, columns)
+    if (session !== null) return void (await this.textToRun(query, session, { isDerived: true }))
+    const verdict = await this.check(query)
+    if (!verdict.ok) throw rejectionError(verdict, { isDerived: true })
   }
 }

@@ -242,14 +242,19 @@ export interface CheckResult {
   readonly durationMs: number
 }
 
-/** A stored result. */
-export interface StoredCheckResult extends CheckResult {
-  readonly id: number
+/** A configured check and what it found, newest first. */
+export interface CheckState {
   readonly pipelineId: string
   readonly pipelineName: string
-  /** Null: it was requested without a run. */
-  readonly runId: string | null
-  readonly checkedAt: string
+  readonly check: Check
+  readonly results: readonly (Pick<
+    CheckResult,
+    'status' | 'failedRows' | 'sample' | 'observed' | 'message' | 'durationMs' | 'over'
+  > & {
+    /** Null: it was requested without a run. */
+    readonly runId: string | null
+    readonly checkedAt: string
+  })[]
 }
 
 /** What a result with failures means for the run. */

@@ -1,3 +1,4 @@
+import type { CheckResult } from '../model/check.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
@@ -15,6 +16,12 @@ export interface Inspector {
    */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
+  /** Evaluates every check over the rows of the mart. `usual` returns what earlier results observed, newest first. */
+  evaluateChecks(
+    pipeline: Pipeline,
+    usual: (check: string) => Promise<readonly number[]>,
+    signal: AbortSignal,
+  ): Promise<CheckResult[]>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */
   tables(connection: string | null, signal: AbortSignal): Promise<SourceTables>

@@ -23,11 +23,11 @@ export interface QueryGuard {
   textToRun(query: string, session: GuardSession, origin?: QueryOrigin): Promise<string>
   /**
    * The same for a condition on columns: one expression without a query in it, which calls only what a source query may
-   * call. Throws as `textToRun` does.
+   * call. Throws as `textToRun` does. Without a session only the text is checked.
    */
   requireExpression(
     expression: string,
     columns: readonly { readonly name: string; readonly type: string }[],
-    session: GuardSession,
+    session: GuardSession | null,
   ): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { CatalogRepository } from './catalog.repository.js'
+import { CatalogChecksRepository } from './catalog-checks.repository.js'
 import { CatalogComparisonsRepository } from './catalog-comparisons.repository.js'
 import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
@@ -17,6 +18,7 @@ export function catalogStores(database: Database) {
     control: new CatalogControlRepository(database),
     quarantine: new CatalogQuarantineRepository(database),
     comparisons: new CatalogComparisonsRepository(database),
+    checks: new CatalogChecksRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     notifications: new CatalogNotificationsRepository(database),

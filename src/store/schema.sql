@@ -68,6 +68,29 @@ CREATE TABLE etl.etl_changes (
   CONSTRAINT etl_changes_pkey PRIMARY KEY (head, end_lsn, seq),
   CONSTRAINT etl_changes_op_check CHECK ((op = ANY (ARRAY['I'::"char", 'U'::"char", 'D'::"char", 'T'::"char"])))
 );
+CREATE TABLE etl.etl_check_results (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  pipeline_id uuid NOT NULL,
+  run_id uuid,
+  check_name text NOT NULL,
+  check_type text NOT NULL,
+  scope text NOT NULL,
+  on_failure text NOT NULL,
+  status text NOT NULL,
+  failed_rows bigint DEFAULT 0 NOT NULL,
+  sample text[] DEFAULT '{}'::text[] NOT NULL,
+  observed double precision,
+  message text DEFAULT ''::text NOT NULL,
+  checked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  duration_ms double precision DEFAULT 0 NOT NULL,
+  by_batch jsonb DEFAULT '{}'::jsonb NOT NULL,
+  CONSTRAINT etl_check_results_once UNIQUE (run_id, check_name),
+  CONSTRAINT etl_check_results_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_check_results_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
+  CONSTRAINT etl_check_results_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
+  CONSTRAINT etl_check_results_scope_check CHECK ((scope = ANY (ARRAY['batch'::text, 'mart'::text]))),
+  CONSTRAINT etl_check_results_status_check CHECK ((status = ANY (ARRAY['passed'::text, 'warned'::text, 'quarantined'::text, 'failed'::text, 'error'::text])))
+);
 CREATE TABLE etl.etl_comparisons (
   pipeline_id uuid NOT NULL,
   deep boolean NOT NULL,
@@ -234,10 +257,12 @@ CREATE TABLE etl.etl_pipelines (
   freshness text,
   parallelism integer DEFAULT 1,
   tags text[] DEFAULT '{}'::text[] NOT NULL,
+  checks jsonb DEFAULT '[]'::jsonb NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
   CONSTRAINT etl_pipelines_capture_check CHECK ((capture = ANY (ARRAY['key'::text, 'xmin'::text, 'wal'::text]))),
+  CONSTRAINT etl_pipelines_checks_check CHECK ((jsonb_typeof(checks) = 'array'::text)),
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
@@ -267,6 +292,7 @@ CREATE TABLE etl.etl_quarantine (
   sqlstate text,
   refused_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   settled_at timestamp with time zone,
+  check_name text,
   CONSTRAINT etl_quarantine_pkey PRIMARY KEY (id),
   CONSTRAINT etl_quarantine_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_quarantine_status_check CHECK ((status = ANY (ARRAY['HELD'::text, 'REPLAY_REQUESTED'::text, 'REPLAYED'::text, 'DISCARDED'::text])))
@@ -483,6 +509,13 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
+COMMENT ON TABLE etl.etl_check_results IS 'What each check of a run found, one row for each check. Removed with the run.';
+COMMENT ON COLUMN etl.etl_check_results.run_id IS 'NULL: the check was requested without a run.';
+COMMENT ON COLUMN etl.etl_check_results.scope IS 'batch: the rows of each batch before they were written. mart: all rows of the mart.';
+COMMENT ON COLUMN etl.etl_check_results.status IS 'error: the check could not be evaluated; message says why.';
+COMMENT ON COLUMN etl.etl_check_results.sample IS 'Keys of rows that failed, at most five.';
+COMMENT ON COLUMN etl.etl_check_results.observed IS 'What was compared with the limits: a number of rows, or an age in seconds.';
+COMMENT ON COLUMN etl.etl_check_results.by_batch IS 'Failed rows by batch, so that a batch that is repeated after a crash does not count twice. 0: all earlier batches.';
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
@@ -493,6 +526,8 @@ COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say s
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
+COMMENT ON COLUMN etl.etl_pipelines.checks IS 'Data checks: a list of objects with name, type, on_failure and the fields of the type.';
+COMMENT ON COLUMN etl.etl_quarantine.check_name IS 'The check that the row failed. NULL: the target rejected it.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -521,6 +556,8 @@ COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no liv
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING btree (pipeline_id);
+CREATE INDEX etl_check_results_alone ON etl.etl_check_results USING btree (checked_at) WHERE (run_id IS NULL);
+CREATE INDEX etl_check_results_by_check ON etl.etl_check_results USING btree (pipeline_id, check_name, id DESC);
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
@@ -1147,6 +1184,43 @@ AS $function$
    WHERE step.problem IS NOT NULL ORDER BY step.order_index LIMIT 1
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.record_checks(pipeline uuid, holder bigint, run uuid, batch text, is_part boolean, results jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.fence = holder AND p.current_run_id = run) THEN
+    RETURN false;
+  END IF;
+  INSERT INTO etl.etl_check_results AS r (pipeline_id, run_id, check_name, check_type, scope, on_failure, status, failed_rows,
+                                          sample, observed, message, duration_ms, by_batch)
+  SELECT pipeline, run, n.name, n.type, n.over, n."onFailure", n.status, n."failedRows",
+         coalesce(ARRAY(SELECT jsonb_array_elements_text(n.sample)), '{}'), n.observed, n.message, n."durationMs",
+         CASE WHEN n."failedRows" = 0 OR batch IS NULL THEN '{}' ELSE jsonb_build_object(batch, n."failedRows") END
+    FROM jsonb_to_recordset(results) AS n(name text, type text, over text, "onFailure" text, status text, "failedRows" bigint,
+                                          sample jsonb, observed float8, message text, "durationMs" float8)
+   ORDER BY n.name
+  ON CONFLICT (run_id, check_name) DO UPDATE SET
+    check_type = excluded.check_type, scope = excluded.scope, on_failure = excluded.on_failure,
+    checked_at = clock_timestamp(), observed = excluded.observed, duration_ms = r.duration_ms + excluded.duration_ms,
+    by_batch = CASE WHEN is_part OR batch IS NULL THEN r.by_batch || excluded.by_batch
+                    ELSE jsonb_build_object('0', (SELECT coalesce(sum(e.value::bigint), 0)
+                                                    FROM jsonb_each_text(r.by_batch - batch) AS e)) || excluded.by_batch END,
+    failed_rows = CASE WHEN excluded.scope = 'mart' THEN excluded.failed_rows
+                       ELSE (SELECT coalesce(sum(e.value::bigint), 0) FROM jsonb_each_text(
+                               CASE WHEN batch IS NULL THEN r.by_batch ELSE (r.by_batch - batch) || excluded.by_batch END) AS e) END,
+    sample = CASE WHEN excluded.scope = 'mart' THEN excluded.sample
+                  ELSE ARRAY(SELECT k FROM unnest(r.sample || excluded.sample) WITH ORDINALITY AS s(k, place)
+                              GROUP BY k ORDER BY min(place) LIMIT 5) END,
+    message = CASE WHEN excluded.scope = 'mart' OR r.message = '' THEN excluded.message ELSE r.message END,
+    -- A check of rows keeps the worst of its results.
+    status = CASE WHEN excluded.scope = 'batch' AND array_position(ARRAY['passed', 'warned', 'quarantined', 'failed', 'error'], r.status)
+                       > array_position(ARRAY['passed', 'warned', 'quarantined', 'failed', 'error'], excluded.status)
+                  THEN r.status ELSE excluded.status END;
+  RETURN true;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.refuse_rewriting()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1312,6 +1386,22 @@ AS $function$
 BEGIN
   PERFORM etl.emit('run.batch', (SELECT pipeline_id FROM etl.etl_runs WHERE id = NEW.run_id), NEW.run_id,
                    to_jsonb(NEW) - ARRAY['run_id', 'first_key', 'last_key', 'finished_at']);
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.tell_of_check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  facts jsonb := jsonb_build_object('check', NEW.check_name, 'type', NEW.check_type, 'status', NEW.status,
+                                    'failed_rows', NEW.failed_rows, 'message', NEW.message);
+BEGIN
+  PERFORM etl.emit('check.failed', NEW.pipeline_id, NEW.run_id, facts);
+  PERFORM etl.notify(ARRAY['check_failed'], NEW.pipeline_id, NEW.run_id, NEW.check_name,
+                     facts || jsonb_build_object('on_failure', NEW.on_failure, 'sample', to_jsonb(NEW.sample)));
   RETURN NULL;
 END $function$
 ;
@@ -1483,6 +1573,8 @@ $function$
 ;
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
+CREATE TRIGGER tell_of_check_that_fails_now AFTER UPDATE ON etl.etl_check_results FOR EACH ROW WHEN (((old.status = 'passed'::text) AND (new.status <> 'passed'::text))) EXECUTE FUNCTION etl.tell_of_check();
+CREATE TRIGGER tell_of_failed_check AFTER INSERT ON etl.etl_check_results FOR EACH ROW WHEN ((new.status <> 'passed'::text)) EXECUTE FUNCTION etl.tell_of_check();
 CREATE TRIGGER notify_of_drift AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW WHEN ((new.deep AND (((new.missing + new.extra) + new.different) > 0))) EXECUTE FUNCTION etl.notify_of_drift();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
@@ -1502,6 +1594,7 @@ CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
+CREATE TRIGGER version_checks BEFORE UPDATE OF checks ON etl.etl_pipelines FOR EACH ROW WHEN ((old.checks IS DISTINCT FROM new.checks)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Check, OnFailure } from '../../src/model/check.js'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
-import { onRoutes, ROUTES, rowTexts, type Stand } from '../support/stand.js'
+import { onEveryRoute, rowTexts, type Stand } from '../support/stand.js'
 
 interface Result {
   readonly check_name: string
@@ -16,7 +16,7 @@ interface Result {
 
 function resultsOf({ main }: Stand, runId: string): Promise<Result[]> {
   return main.query<Result & Record<string, unknown>>(
-    'SELECT * FROM etl.etl_check_results WHERE run_id = $1 ORDER BY check_name',
+    'SELECT *, failed_rows::int FROM etl.etl_check_results WHERE run_id = $1 ORDER BY check_name',
     [runId],
   )
 }
@@ -94,7 +94,7 @@ const SHAPES: readonly (readonly [string, Partial<PipelineSpec>])[] = [
   ['incremental by row versions', { mode: 'incremental', capture: 'xmin', batchSize: 500 }],
 ]
 
-onRoutes(ROUTES, (stand) => {
+onEveryRoute((stand) => {
   describe.each(ROW_CHECKS)('%j', (definition, poison, bad) => {
     it('warn: writes every row and records those that fail', async () => {
       const mart = await items(stand(), poison)
@@ -137,7 +137,7 @@ onRoutes(ROUTES, (stand) => {
         await rowTexts(stand().source, without(bad)),
       )
       const held = await stand().main.query(
-        'SELECT row_key, check_name, reason, columns, row_text[1] AS id FROM etl.etl_quarantine WHERE pipeline_id = $1 ORDER BY id',
+        'SELECT row_key, check_name, reason, columns, row_text[1] AS id FROM etl.etl_quarantine AS q WHERE pipeline_id = $1 ORDER BY q.id',
         [id],
       )
       expect(held).toMatchObject(bad.map((row) => ({ row_key: String(row), check_name: 'bad_rows', id: String(row) })))

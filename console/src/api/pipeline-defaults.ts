@@ -28,5 +28,6 @@ export const PIPELINE_DEFAULTS = {
   schedule_timezone: 'UTC',
   quarantine_limit: 100,
   delete_brake: 0.5,
+  checks: [],
   tasks: [],
 } satisfies Partial<Pipeline>

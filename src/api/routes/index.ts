@@ -4,6 +4,7 @@ import type { Api } from '../schemas/type-provider.js'
 import type { AboutService } from '../services/about.js'
 import type { ConnectionService } from '../services/connections.js'
 import type { ControlService } from '../services/control.js'
+import type { DataCheckService } from '../services/data-checks.js'
 import type { EditService } from '../services/edit.js'
 import type { EventHub } from '../services/event-hub.js'
 import type { HealthService } from '../services/health.js'
@@ -21,6 +22,7 @@ import type { SourceService } from '../services/sources.js'
 import type { TokenService } from '../services/tokens.js'
 import { aboutRoutes } from './about.js'
 import { controlRoutes } from './control.js'
+import { dataCheckRoutes } from './data-checks.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { fleetQuarantineRoutes } from './fleet-quarantine.js'
@@ -48,6 +50,7 @@ export interface Services {
   readonly inspect: InspectService
   readonly lineage: LineageService
   readonly quarantine: QuarantineService
+  readonly dataChecks: DataCheckService
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
@@ -74,6 +77,7 @@ export function apiRoutes(app: Api, services: Services): void {
   quarantineRoutes(app, history, control)
   fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
+  dataCheckRoutes(app, services.dataChecks)
   scheduleRoutes(app)
   lineageRoutes(app, services.lineage)
   runRoutes(app, services.runs, services.waiter)
