@@ -3,4 +3,4 @@ export { type CheckRules, type CompiledChecks, compileChecks, type MartCheck, ty
 export type { CheckedColumn } from './condition.js'
 export { type CheckedMart, checkMart, keyText } from './check-mart.js'
 export { type CheckedBatch, checkRowBatch } from './check-row-batch.js'
-export { erroneous, failingRows, guardedRelation, isCheckFailure, rowResult } from './row-checker.js'
+export { erroneous, failingRows, guardedRelation, isCheckFailure, isPortable, rowResult } from './row-checker.js'

@@ -1,5 +1,6 @@
 import { type CheckResult, failureText, overOf, SAMPLE_SIZE, statusOf } from '../model/check.js'
 import { cutText } from '../model/cut-text.js'
+import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { type RowCheck, windowed } from './compile-checks.js'
 
@@ -10,18 +11,41 @@ const MOST_CHARACTERS = 1_000
 /**
  * A relation whose rows are checked as they are read: the first one that fails raises an error, and nothing of the
  * statement is written. So a batch without bad rows costs a condition for each row, and no second statement. OFFSET 0:
- * otherwise the planner would evaluate the condition on rows that a join of the query drops.
+ * otherwise the planner would evaluate the condition on rows that a join of the query drops. The rows keep the order in
+ * which they are written: otherwise they would be sorted although an index returns them in it (a quarter of an insert).
  */
-export function guardedRelation(relation: string, checks: readonly RowCheck[]): string {
+export function guardedRelation(
+  relation: string,
+  checks: readonly RowCheck[],
+  key: readonly string[],
+): string {
   const windows = checks.flatMap(({ condition }) => (condition.window === null ? [] : [condition.window]))
   const passes = checks.map(({ condition }) => condition.passes).join(' AND ')
-  const fenced = relation.startsWith('(') ? `(SELECT batch.* FROM ${relation} OFFSET 0) AS batch` : relation
-  return `(SELECT batch.* FROM ${windowed(fenced, windows)} WHERE (CASE WHEN ${passes} THEN 'true' ELSE '${MARKER}' END)::boolean) AS batch`
+  const order = windows.length === 0 ? ` ORDER BY ${quoteList(key, 'batch.')}` : ''
+  const fenced = relation.startsWith('(')
+    ? `(SELECT batch.* FROM ${relation}${order} OFFSET 0) AS batch`
+    : relation
+  return `(SELECT batch.* FROM ${windowed(fenced, windows)} WHERE CASE WHEN ${passes} THEN true ELSE ${raised(key)} END) AS batch`
+}
+
+/** Depends on a column: the planner evaluates a constant before it reads the first row. */
+function raised([column]: readonly string[]): string {
+  return `('${MARKER}' || coalesce(left(batch.${quoteIdentifier(column ?? '')}::text, 0), ''))::boolean`
 }
 
 /** A guarded relation has met a row that fails. */
 export function isCheckFailure(error: unknown): boolean {
-  return sqlstateOf(error) === '22P02' && String((error as Error).message).includes(MARKER)
+  const { cause } = error as { cause?: unknown }
+  const raisedBy = sqlstateOf(error) === null && cause !== undefined ? cause : error
+  return sqlstateOf(raisedBy) === '22P02' && String((raisedBy as Error).message).includes(MARKER)
+}
+
+/**
+ * Whether a check has the same result in the database of the source: it compares values by rules that do not depend on
+ * a collation, and reads no other table.
+ */
+export function isPortable({ check }: Pick<RowCheck, 'check'>): boolean {
+  return check.type === 'not_null' || check.type === 'accepted_values' || check.type === 'range'
 }
 
 /** The rows of `relation` (called `batch`) that fail. */

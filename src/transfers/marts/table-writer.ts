@@ -26,6 +26,8 @@ export interface RowSource<Rows> {
   bring(rows: Rows): Promise<string>
   /** Writes straight into an empty table and returns the number of rows; null: `bring` is as fast. */
   fill(rows: Rows): Promise<number | null>
+  /** The same rows for `fill`, checked where they are read; null, or absent: these checks need the rows in the session. */
+  guarded?(rows: Rows, checks: readonly RowCheck[]): Rows | null
   /** `bring` reads the source, so its time counts as reading. */
   readonly isReading?: boolean
 }
@@ -119,9 +121,10 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   async #attempt(mode: WriteMode, rows: Rows, sifts: boolean): Promise<Written> {
-    // Rows that are written straight into the table could not be checked before.
-    if (mode === 'fill' && this.#checks.length === 0) {
-      const filled = await this.#rows.fill(rows)
+    // Rows that are written straight into the table can only be checked on their way.
+    const direct = mode === 'fill' && !sifts ? this.#checkedOnTheWay(rows) : null
+    if (direct !== null) {
+      const filled = await this.#rows.fill(direct)
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
     const from = performance.now()
@@ -133,7 +136,12 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   #guarded(relation: string): string {
-    return this.#checks.length === 0 ? relation : guardedRelation(relation, this.#checks)
+    return this.#checks.length === 0 ? relation : guardedRelation(relation, this.#checks, this.#table.key)
+  }
+
+  #checkedOnTheWay(rows: Rows): Rows | null {
+    if (this.#checks.length === 0) return rows
+    return this.#rows.guarded?.(rows, this.#checks) ?? null
   }
 
   /** Some rows may fail a check: the rows are stored first, so that those that are written are those that were checked. */
