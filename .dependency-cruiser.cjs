@@ -9,6 +9,8 @@ const ROOMS = {
   postgres: ['model', 'sql'],
   store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   guard: ['model', 'ports', 'sql', 'postgres'],
+  // Conditions of data checks, for runs and for requests.
+  checks: ['model', 'ports', 'sql'],
   // Where a pipeline continues, for every kind of mart.
   checkpoints: ['model', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
@@ -23,6 +25,7 @@ const ROOMS = {
     'sql',
     'postgres',
     'checkpoints',
+    'checks',
     'sources',
     'sinks',
     'scopes',
@@ -35,6 +38,7 @@ const ROOMS = {
     'sql',
     'postgres',
     'guard',
+    'checks',
     'sources',
     'sinks',
     'transfers',

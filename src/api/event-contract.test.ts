@@ -53,6 +53,13 @@ const addComparison = (pipeline: string) =>
     [pipeline],
   )
 
+const addResult = (pipeline: string, run: string | null, status: string) =>
+  database.query(
+    `INSERT INTO etl.etl_check_results (pipeline_id, run_id, check_name, check_type, scope, on_failure, status, failed_rows, message)
+     VALUES ($1, $2, 'rating_range', 'range', 'batch', 'warn', $3, 1, 'rating is less than 0.')`,
+    [pipeline, run, status],
+  )
+
 /** How to fire each trigger that emits events; with every field both null and set, where it may be null. */
 const CASES: Readonly<Record<string, Case>> = {
   tell_of_pipeline: {
@@ -87,6 +94,21 @@ const CASES: Readonly<Record<string, Case>> = {
       )
     },
     emits: ['pipeline.compared', 'pipeline.compared'],
+  },
+  tell_of_failed_check: {
+    fire: async ({ pipeline, run }) => {
+      await addResult(pipeline, run, 'passed')
+      await addResult(pipeline, null, 'warned')
+    },
+    emits: ['check.failed'],
+  },
+  tell_of_check_that_fails_now: {
+    given: ({ pipeline, run }) => addResult(pipeline, run, 'passed'),
+    fire: async ({ run }) => {
+      await database.query("UPDATE etl.etl_check_results SET status = 'error' WHERE run_id = $1", [run])
+      await database.query('UPDATE etl.etl_check_results SET failed_rows = 2 WHERE run_id = $1', [run])
+    },
+    emits: ['check.failed'],
   },
   tell_of_quarantine: {
     given: ({ pipeline, run }) =>

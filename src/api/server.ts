@@ -2,6 +2,7 @@ import { type FastifyInstance, fastify } from 'fastify'
 import type { SettingInForce } from '../config/settings-in-force.js'
 import type { Catalog } from '../ports/catalog.js'
 import type { Channels } from '../ports/channels.js'
+import type { CheckStore } from '../ports/check-store.js'
 import type { ComparisonStore } from '../ports/comparison-store.js'
 import type { Connections } from '../ports/connections.js'
 import type { FreshnessStore } from '../ports/freshness-store.js'
@@ -52,6 +53,7 @@ import { AboutService } from './services/about.js'
 import type { CheckLimits } from './services/check-slots.js'
 import { ConnectionService } from './services/connections.js'
 import { ControlService } from './services/control.js'
+import { DataCheckService } from './services/data-checks.js'
 import { EditService } from './services/edit.js'
 import { EventHub } from './services/event-hub.js'
 import { FreshnessService } from './services/freshness.js'
@@ -84,6 +86,7 @@ export interface Stores {
   readonly comparisons: ComparisonStore
   readonly freshness: FreshnessStore
   readonly profiles: ProfileStore
+  readonly checks: CheckStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
   readonly journal: Journal
@@ -236,6 +239,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     freshness: new FreshnessService({ store: stores.freshness, pipelines, inspector }),
     martData: new MartDataService(options.martData, stores.profiles, pipelines),
     quarantine: new QuarantineService(stores.quarantine, catalog),
+    dataChecks: new DataCheckService({ store: stores.checks, pipelines, inspector, rules }),
     runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),

@@ -3,6 +3,7 @@ import { VERSION } from '../main/paths.js'
 import { addApi } from './api.js'
 import { addApply } from './apply.js'
 import { addAudit } from './audit.js'
+import { addChecks } from './checks.js'
 import { addCompletion } from './completion.js'
 import { addContext } from './context.js'
 import { addDemo } from './demo.js'
@@ -38,6 +39,7 @@ const GROUPS = {
     addTasks,
     addRunners,
     addSources,
+    addChecks,
     addNotifications,
     addTokens,
     addSessions,

@@ -80,6 +80,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the data checks of all pipelines with their last results, by pipeline.
+         * @description Requires the role viewer.
+         */
+        get: operations["getChecks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/connections": {
         parameters: {
             query?: never;
@@ -438,6 +458,46 @@ export interface paths {
          * @description Requires the role admin.
          */
         patch: operations["patchPipelinesById"];
+        trace?: never;
+    };
+    "/pipelines/{id}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the data checks of a pipeline with their last results.
+         * @description Requires the role viewer.
+         */
+        get: operations["getPipelinesByIdChecks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{id}/checks/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Evaluate the data checks over the rows that the mart has now. Changes no row.
+         * @description Requires the role operator.
+         */
+        post: operations["postPipelinesByIdChecksRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/pipelines/{id}/disable": {
@@ -1550,6 +1610,238 @@ export interface components {
             /** @description The User-Agent of the browser. */
             user_agent: string | null;
         };
+        Check: {
+            /** @description The column to check. */
+            column?: string;
+            /** @description Several columns instead of one. */
+            columns?: string[];
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /** @constant */
+            type: "not_null";
+        } | {
+            /** @description The column to check. */
+            column?: string;
+            /** @description Several columns instead of one. */
+            columns?: string[];
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /**
+             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+             * @enum {string}
+             */
+            over?: "batch" | "mart";
+            /** @constant */
+            type: "unique";
+        } | {
+            column: string;
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /** @constant */
+            type: "accepted_values";
+            /** @description The values that the column may have. */
+            values: (string | number | boolean)[];
+        } | {
+            column: string;
+            /** @description The highest allowed value. */
+            max?: number | string;
+            /** @description The lowest allowed value. */
+            min?: number | string;
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /** @constant */
+            type: "range";
+        } | {
+            /** @description The column to check. */
+            column?: string;
+            /** @description Several columns instead of one. */
+            columns?: string[];
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /**
+             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+             * @enum {string}
+             */
+            over?: "batch" | "mart";
+            /** @description The table that must contain the values, as schema.table. */
+            to: string;
+            /** @description Its column. Absent: the column of the same name. */
+            to_column?: string;
+            /** @description Several columns instead of one. */
+            to_columns?: string[];
+            /** @constant */
+            type: "relationship";
+        } | {
+            /** @description The highest allowed number of rows. */
+            max?: number;
+            /** @description The lowest allowed number of rows. */
+            min?: number;
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /** @constant */
+            type: "row_count";
+            /** @description How many percent the number of rows may differ from the median of the last 10 results. */
+            usual?: number;
+        } | {
+            column: string;
+            /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
+            max_age: string;
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /** @constant */
+            type: "freshness";
+        } | {
+            /** @description A name that is unique in the pipeline. */
+            name: string;
+            /**
+             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure?: "warn" | "fail" | "quarantine";
+            /**
+             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+             * @enum {string}
+             */
+            over?: "batch" | "mart";
+            /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
+            sql: string;
+            /** @constant */
+            type: "expression";
+        };
+        CheckFailedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /** @description The name of the check. */
+            check: string;
+            /** @description Rows that failed so far. */
+            failed_rows: number;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "check.failed";
+            /** @description What is wrong. */
+            message: string;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description The id of the run. null: the check was requested without a run. */
+            run_id: string | null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+            /**
+             * @description warned, quarantined or failed, or error: it could not be evaluated.
+             * @enum {string}
+             */
+            status: "passed" | "warned" | "quarantined" | "failed" | "error";
+            /**
+             * @description What it checks.
+             * @enum {string}
+             */
+            type: "not_null" | "unique" | "accepted_values" | "range" | "relationship" | "row_count" | "freshness" | "expression";
+        };
+        CheckState: {
+            /** @description When it was evaluated. null: not yet. */
+            checked_at: string | null;
+            /** @description The check as it is configured now. */
+            definition: components["schemas"]["Check"];
+            /** @description How long it took, over all batches. null: no result yet. */
+            duration_ms: number | null;
+            /** @description Rows that failed. 0 for checks about the mart as a whole. */
+            failed_rows: number;
+            /** @description The last 20 results, newest first. */
+            history: {
+                /** @description When it was evaluated. */
+                checked_at: string;
+                /** @description Rows that failed. 0 for checks about the mart as a whole. */
+                failed_rows: number;
+                /** @description What was compared with the limits: a number of rows, or an age in seconds. null: rows one by one. */
+                observed: number | null;
+                /** @description The run. null: requested without a run. */
+                run_id: string | null;
+                /**
+                 * @description passed; warned, quarantined or failed according to on_failure; error: it could not be evaluated; unknown: no result yet.
+                 * @enum {string}
+                 */
+                status: "passed" | "warned" | "quarantined" | "failed" | "error" | "unknown";
+            }[];
+            /** @description What is wrong. Empty: nothing. */
+            message: string;
+            /** @description The name of the check. */
+            name: string;
+            /** @description What was compared with the limits: a number of rows, or an age in seconds. null: rows one by one. */
+            observed: number | null;
+            /**
+             * @description What happens if it fails.
+             * @enum {string}
+             */
+            on_failure: "warn" | "fail" | "quarantine";
+            /**
+             * @description batch: rows before they are written. mart: all rows of the mart.
+             * @enum {string}
+             */
+            over: "batch" | "mart";
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description The name of the pipeline. */
+            pipeline_name: string;
+            /** @description The run. null: requested without a run. */
+            run_id: string | null;
+            /** @description Keys of rows that failed, at most five. */
+            sample: string[];
+            /**
+             * @description passed; warned, quarantined or failed according to on_failure; error: it could not be evaluated; unknown: no result yet.
+             * @enum {string}
+             */
+            status: "passed" | "warned" | "quarantined" | "failed" | "error" | "unknown";
+            /**
+             * @description What it checks.
+             * @enum {string}
+             */
+            type: "not_null" | "unique" | "accepted_values" | "range" | "relationship" | "row_count" | "freshness" | "expression";
+        };
         Comparison: {
             /** @description When it ended. */
             at: string;
@@ -1746,7 +2038,7 @@ export interface components {
             /** @description How old it may become for the pipelines that follow it and for itself. null: no limit. */
             needed_seconds: number | null;
         };
-        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["PipelineFreshnessEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["RunStalledEvent"] | components["schemas"]["BatchCommittedEvent"];
+        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["PipelineFreshnessEvent"] | components["schemas"]["CheckFailedEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["RunStalledEvent"] | components["schemas"]["BatchCommittedEvent"];
         LogLine: {
             /** @description When it was logged. */
             at: string;
@@ -2086,13 +2378,13 @@ export interface components {
             /** @description Whether the rule sends notifications. */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, whatever its on_failure is, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
              *     ]
              */
-            events?: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "stale" | "held_back")[];
+            events?: ("failed" | "recovered" | "brake" | "check_failed" | "quarantine_grew" | "drift_found" | "audit_failed" | "stale" | "held_back")[];
             /** @description How long similar events are collected before the first message. */
             group_seconds?: number;
             /** @description How old a transaction must be before the event held_back is sent. */
@@ -2152,13 +2444,13 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, whatever its on_failure is, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
              *     ]
              */
-            events: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "stale" | "held_back")[];
+            events: ("failed" | "recovered" | "brake" | "check_failed" | "quarantine_grew" | "drift_found" | "audit_failed" | "stale" | "held_back")[];
             /**
              * @description How long similar events are collected before the first message.
              * @default 10
@@ -2376,6 +2668,7 @@ export interface components {
          *       "on_upstream_failure": "wait",
          *       "quarantine_limit": 100,
          *       "delete_brake": 0.5,
+         *       "checks": [],
          *       "status": "IDLE",
          *       "config_version": 3,
          *       "managed_by": "api",
@@ -2394,6 +2687,148 @@ export interface components {
              * @enum {string}
              */
             capture: "key" | "xmin" | "wal";
+            /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
+            checks: ({
+                /** @description The column to check. */
+                column?: string;
+                /** @description Several columns instead of one. */
+                columns?: string[];
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /** @constant */
+                type: "not_null";
+            } | {
+                /** @description The column to check. */
+                column?: string;
+                /** @description Several columns instead of one. */
+                columns?: string[];
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /**
+                 * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                 * @enum {string}
+                 */
+                over?: "batch" | "mart";
+                /** @constant */
+                type: "unique";
+            } | {
+                column: string;
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /** @constant */
+                type: "accepted_values";
+                /** @description The values that the column may have. */
+                values: (string | number | boolean)[];
+            } | {
+                column: string;
+                /** @description The highest allowed value. */
+                max?: number | string;
+                /** @description The lowest allowed value. */
+                min?: number | string;
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /** @constant */
+                type: "range";
+            } | {
+                /** @description The column to check. */
+                column?: string;
+                /** @description Several columns instead of one. */
+                columns?: string[];
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /**
+                 * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                 * @enum {string}
+                 */
+                over?: "batch" | "mart";
+                /** @description The table that must contain the values, as schema.table. */
+                to: string;
+                /** @description Its column. Absent: the column of the same name. */
+                to_column?: string;
+                /** @description Several columns instead of one. */
+                to_columns?: string[];
+                /** @constant */
+                type: "relationship";
+            } | {
+                /** @description The highest allowed number of rows. */
+                max?: number;
+                /** @description The lowest allowed number of rows. */
+                min?: number;
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /** @constant */
+                type: "row_count";
+                /** @description How many percent the number of rows may differ from the median of the last 10 results. */
+                usual?: number;
+            } | {
+                column: string;
+                /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
+                max_age: string;
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /** @constant */
+                type: "freshness";
+            } | {
+                /** @description A name that is unique in the pipeline. */
+                name: string;
+                /**
+                 * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                 * @default fail
+                 * @enum {string}
+                 */
+                on_failure: "warn" | "fail" | "quarantine";
+                /**
+                 * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                 * @enum {string}
+                 */
+                over?: "batch" | "mart";
+                /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
+                sql: string;
+                /** @constant */
+                type: "expression";
+            })[];
             /** @description Grows with every change; also the ETag. */
             config_version: number;
             /** @description When it was created. */
@@ -2617,6 +3052,21 @@ export interface components {
              * @enum {string}
              */
             capture?: "key" | "xmin" | "wal";
+            /**
+             * @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart.
+             * @default []
+             * @example [
+             *       {
+             *         "name": "rating_range",
+             *         "type": "range",
+             *         "column": "rating",
+             *         "min": 0,
+             *         "max": 10,
+             *         "on_failure": "fail"
+             *       }
+             *     ]
+             */
+            checks?: components["schemas"]["Check"][];
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -2942,6 +3392,8 @@ export interface components {
             batch_size?: (number | "auto") | null;
             /** @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal). */
             capture?: ("key" | "xmin" | "wal") | null;
+            /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
+            checks?: components["schemas"]["Check"][] | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
             /** @description sweep deletes rows from the mart that the source no longer has. */
@@ -3179,6 +3631,8 @@ export interface components {
             [key: string]: unknown;
         };
         QuarantinedRow: {
+            /** @description The data check that it failed. null: the target rejected it. */
+            check: string | null;
             /** @description The id of the quarantined row. */
             id: string;
             /** @description The key of the row. */
@@ -3594,6 +4048,21 @@ export interface components {
              */
             capture?: "key" | "xmin" | "wal";
             /**
+             * @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart.
+             * @default []
+             * @example [
+             *       {
+             *         "name": "rating_range",
+             *         "type": "range",
+             *         "column": "rating",
+             *         "min": 0,
+             *         "max": 10,
+             *         "on_failure": "fail"
+             *       }
+             *     ]
+             */
+            checks?: components["schemas"]["Check"][];
+            /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
@@ -3798,6 +4267,21 @@ export interface components {
              * @enum {string}
              */
             capture?: "key" | "xmin" | "wal";
+            /**
+             * @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart.
+             * @default []
+             * @example [
+             *       {
+             *         "name": "rating_range",
+             *         "type": "range",
+             *         "column": "rating",
+             *         "min": 0,
+             *         "max": 10,
+             *         "on_failure": "fail"
+             *       }
+             *     ]
+             */
+            checks?: components["schemas"]["Check"][];
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -4220,6 +4704,47 @@ export interface operations {
                         schemas: string[];
                         /** @description Whether there are more than listed. */
                         truncated: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getChecks: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the previous page. */
+                cursor?: string;
+                /** @description The maximum number of items. */
+                limit?: number;
+                /** @description Only checks of this pipeline. */
+                pipeline_id?: string;
+                /** @description Only checks whose last result has this status. */
+                status?: "passed" | "warned" | "quarantined" | "failed" | "error" | "unknown";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The items of this page. */
+                        items: components["schemas"]["CheckState"][];
+                        /** @description Send it as cursor to get the next page; null at the end. */
+                        next_cursor: string | null;
                     };
                 };
             };
@@ -5052,6 +5577,148 @@ export interface operations {
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
+                        /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
+                        checks: ({
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "not_null";
+                        } | {
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @constant */
+                            type: "unique";
+                        } | {
+                            column: string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "accepted_values";
+                            /** @description The values that the column may have. */
+                            values: (string | number | boolean)[];
+                        } | {
+                            column: string;
+                            /** @description The highest allowed value. */
+                            max?: number | string;
+                            /** @description The lowest allowed value. */
+                            min?: number | string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "range";
+                        } | {
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @description The table that must contain the values, as schema.table. */
+                            to: string;
+                            /** @description Its column. Absent: the column of the same name. */
+                            to_column?: string;
+                            /** @description Several columns instead of one. */
+                            to_columns?: string[];
+                            /** @constant */
+                            type: "relationship";
+                        } | {
+                            /** @description The highest allowed number of rows. */
+                            max?: number;
+                            /** @description The lowest allowed number of rows. */
+                            min?: number;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "row_count";
+                            /** @description How many percent the number of rows may differ from the median of the last 10 results. */
+                            usual?: number;
+                        } | {
+                            column: string;
+                            /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
+                            max_age: string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "freshness";
+                        } | {
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
+                            sql: string;
+                            /** @constant */
+                            type: "expression";
+                        })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
                         /** @description When it was created. */
@@ -5294,6 +5961,148 @@ export interface operations {
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
+                        /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
+                        checks: ({
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "not_null";
+                        } | {
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @constant */
+                            type: "unique";
+                        } | {
+                            column: string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "accepted_values";
+                            /** @description The values that the column may have. */
+                            values: (string | number | boolean)[];
+                        } | {
+                            column: string;
+                            /** @description The highest allowed value. */
+                            max?: number | string;
+                            /** @description The lowest allowed value. */
+                            min?: number | string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "range";
+                        } | {
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @description The table that must contain the values, as schema.table. */
+                            to: string;
+                            /** @description Its column. Absent: the column of the same name. */
+                            to_column?: string;
+                            /** @description Several columns instead of one. */
+                            to_columns?: string[];
+                            /** @constant */
+                            type: "relationship";
+                        } | {
+                            /** @description The highest allowed number of rows. */
+                            max?: number;
+                            /** @description The lowest allowed number of rows. */
+                            min?: number;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "row_count";
+                            /** @description How many percent the number of rows may differ from the median of the last 10 results. */
+                            usual?: number;
+                        } | {
+                            column: string;
+                            /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
+                            max_age: string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "freshness";
+                        } | {
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
+                            sql: string;
+                            /** @constant */
+                            type: "expression";
+                        })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
                         /** @description When it was created. */
@@ -5409,6 +6218,80 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getPipelinesByIdChecks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The checks in their order. */
+                        items: components["schemas"]["CheckState"][];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postPipelinesByIdChecksRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The checks in their order. */
+                        items: components["schemas"]["CheckState"][];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
@@ -5885,6 +6768,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description The data check that it failed. null: the target rejected it. */
+                        check: string | null;
                         /** @description The id of the quarantined row. */
                         id: string;
                         /** @description The key of the row. */
@@ -6401,6 +7286,148 @@ export interface operations {
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
+                        /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
+                        checks: ({
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "not_null";
+                        } | {
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @constant */
+                            type: "unique";
+                        } | {
+                            column: string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "accepted_values";
+                            /** @description The values that the column may have. */
+                            values: (string | number | boolean)[];
+                        } | {
+                            column: string;
+                            /** @description The highest allowed value. */
+                            max?: number | string;
+                            /** @description The lowest allowed value. */
+                            min?: number | string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "range";
+                        } | {
+                            /** @description The column to check. */
+                            column?: string;
+                            /** @description Several columns instead of one. */
+                            columns?: string[];
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @description The table that must contain the values, as schema.table. */
+                            to: string;
+                            /** @description Its column. Absent: the column of the same name. */
+                            to_column?: string;
+                            /** @description Several columns instead of one. */
+                            to_columns?: string[];
+                            /** @constant */
+                            type: "relationship";
+                        } | {
+                            /** @description The highest allowed number of rows. */
+                            max?: number;
+                            /** @description The lowest allowed number of rows. */
+                            min?: number;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "row_count";
+                            /** @description How many percent the number of rows may differ from the median of the last 10 results. */
+                            usual?: number;
+                        } | {
+                            column: string;
+                            /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
+                            max_age: string;
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /** @constant */
+                            type: "freshness";
+                        } | {
+                            /** @description A name that is unique in the pipeline. */
+                            name: string;
+                            /**
+                             * @description warn records the result, fail rolls the batch back and fails the run, quarantine sets the rows aside.
+                             * @default fail
+                             * @enum {string}
+                             */
+                            on_failure: "warn" | "fail" | "quarantine";
+                            /**
+                             * @description batch: the rows of each batch before they are written. mart: all rows of the mart.
+                             * @enum {string}
+                             */
+                            over?: "batch" | "mart";
+                            /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
+                            sql: string;
+                            /** @constant */
+                            type: "expression";
+                        })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
                         /** @description When it was created. */

@@ -1,4 +1,5 @@
 import type { AcceptedQuery, GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
+import { expressionProblem, expressionQuery } from './expression.js'
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { ClosableGuardSession } from './reach.js'
@@ -61,5 +62,18 @@ export class SqlGuard implements QueryGuard {
     }))
     if (!verdict.ok) throw rejectionError(verdict, origin)
     return verdict
+  }
+
+  async requireExpression(
+    expression: string,
+    columns: readonly { readonly name: string; readonly type: string }[],
+    session: GuardSession | null,
+  ): Promise<void> {
+    const problem = await expressionProblem(expression)
+    if (problem !== null) throw rejectionError({ ok: false, problems: [problem] }, { isDerived: true })
+    const query = expressionQuery(expression, columns)
+    if (session !== null) return void (await this.textToRun(query, session, { isDerived: true }))
+    const verdict = await this.check(query)
+    if (!verdict.ok) throw rejectionError(verdict, { isDerived: true })
   }
 }

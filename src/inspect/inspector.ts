@@ -1,18 +1,20 @@
 import { adviseIdentities } from '../capture/index.js'
+import type { CheckedColumn, CheckRules } from '../checks/index.js'
 import {
-  type ClosableGuardSession,
   type Rejection,
   rejectionError,
   type ServerAccepted,
   type SqlGuard,
   type TextAccepted,
 } from '../guard/index.js'
+import type { CheckResult } from '../model/check.js'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import type { Blocker } from '../model/freshness.js'
 import type { RelationRead } from '../model/order.js'
 import {
   finalTarget,
+  hasTransforms,
   type Pipeline,
   readerField,
   readerQuery,
@@ -21,7 +23,7 @@ import {
 } from '../model/pipeline.js'
 import { nextRun } from '../model/schedule.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
-import type { TargetRules } from '../model/target.js'
+import { kindOf, type TargetRules } from '../model/target.js'
 import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
 import type {
   ChangeTrace,
@@ -48,6 +50,8 @@ import { assignableProblem } from './assignable.js'
 import { findBlocker } from './blocker.js'
 import { changeTrace } from './change-trace.js'
 import { changeWarnings, preparationWarnings } from './change-warnings.js'
+import { checkFindings, expressionFindings } from './check-findings.js'
+import { evaluateChecks } from './evaluate-checks.js'
 import { examineSink, ofTarget } from './examine-sink.js'
 import type { InspectedPipeline } from './inspected-pipeline.js'
 import { missingKeys } from './missing-keys.js'
@@ -93,8 +97,57 @@ export class PipelineInspector implements Inspector {
       const lasting = verdict.problems.filter(({ mayPass = false }) => !mayPass)
       return asFindings(lasting, pipeline)
     }
-    // Without the server the columns are unknown.
-    return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
+    // Without the server the columns are unknown, and transforms decide which columns the mart has.
+    const texts = await expressionFindings(this.#settings.guard, pipeline.checks)
+    if (!('columns' in verdict) || texts.length > 0) return texts
+    return [
+      ...missingKeys(pipeline, verdict.columns),
+      ...(await this.#refusedChecks(pipeline, verdict.columns, signal)),
+    ]
+  }
+
+  /** Tables of a relationship may be created later. */
+  async #refusedChecks(
+    pipeline: Pipeline,
+    columns: readonly CheckedColumn[],
+    signal: AbortSignal,
+  ): Promise<Finding[]> {
+    if (pipeline.checks.length === 0 || hasTransforms(pipeline)) return []
+    const session = await this.#forVerdict(pipeline, signal)()
+    try {
+      const found = await checkFindings(
+        session,
+        { checks: pipeline.checks, columns },
+        this.#checkRules(pipeline),
+      )
+      return found.filter(({ field }) => !isRelationship(pipeline, field))
+    } catch (error) {
+      throw inspectionError(error, 'The inspection of the checks', 'source')
+    } finally {
+      await session.close()
+    }
+  }
+
+  #checkRules(pipeline: Pipeline): CheckRules {
+    const { guard, targets, sourceSchemas } = this.#settings
+    return { guard, targets, sourceSchemas, isTable: kindOf(finalTarget(pipeline), targets) === null }
+  }
+
+  async evaluateChecks(
+    pipeline: Pipeline,
+    usual: (check: string) => Promise<readonly number[]>,
+    signal: AbortSignal,
+  ): Promise<CheckResult[]> {
+    const session = await onSide('target', 'Connecting to the target', () =>
+      this.#open(pipeline.targetConnection, this.#settings.martUrl, signal),
+    )
+    try {
+      return await evaluateChecks(session, { pipeline, usual, rules: this.#checkRules(pipeline) })
+    } catch (error) {
+      throw inspectionError(error, 'The evaluation of the checks', 'target')
+    } finally {
+      await session.close()
+    }
   }
 
   async reads(pipeline: Pipeline, signal: AbortSignal): Promise<readonly RelationRead[]> {
@@ -192,6 +245,12 @@ export class PipelineInspector implements Inspector {
         if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), inspected)
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], inspected)
+        const invalid = await checkFindings(
+          target,
+          { checks: pipeline.checks, columns: written },
+          this.#checkRules(pipeline),
+        )
+        if (invalid.length > 0) return this.#invalid(pipeline, invalid, inspected)
         const plan = await queryPlan(source, pipeline, inspected)
         const changes = await changeTrace(source, pipeline, inspected)
         const unprepared = await preparationWarnings(source, pipeline, inspected)
@@ -343,7 +402,7 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<ClosableGuardSession> {
+  #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<Session> {
     return pipeline.sourceConnection === null
       ? () => this.#open(null, this.#settings.readerUrl, this.#life.signal)
       : () => this.#openSource(pipeline.sourceConnection, signal)
@@ -361,6 +420,10 @@ export class PipelineInspector implements Inspector {
     await session.run(`SET statement_timeout = '${STATEMENT_TIMEOUT}'; SET lock_timeout = '2s'`)
     return session
   }
+}
+
+function isRelationship({ checks }: Pipeline, field: string): boolean {
+  return checks.some(({ type }, place) => type === 'relationship' && field === `checks.${place}`)
 }
 
 function namesAndTypes(columns: readonly Column[]): Validation['columns'] {

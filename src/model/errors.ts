@@ -192,6 +192,8 @@ export const ERRORS = {
     class: 'stop',
     means: 'A run would delete a larger share of the mart than delete_brake allows.',
   },
+  CHECK_FAILED: { number: 4103, class: 'stop', means: 'A data check failed.' },
+  CHECK_INVALID: { number: 4104, class: 'stop', means: 'A data check cannot be evaluated.' },
   SINK_UNAVAILABLE: { number: 4201, class: 'retry', means: 'The target server does not respond.' },
   SINK_OVERLOADED: { number: 4202, class: 'retry', means: 'The target server is overloaded.' },
   SINK_REFUSED: { number: 4203, class: 'stop', means: 'The target server rejected the request.' },

@@ -32,12 +32,15 @@ export type CaptureFailpoint = (typeof CAPTURE_FAILPOINTS)[number]
 /** The same around the decision which followers run, and after the end of a run. */
 export const ORDER_FAILPOINTS = ['run.finished', 'order.deciding', 'order.requested'] as const
 export type OrderFailpoint = (typeof ORDER_FAILPOINTS)[number]
+/** The same around the results of checks: after a failed batch was rolled back, and after its results were stored. */
+export const CHECK_FAILPOINTS = ['checks.failed', 'checks.recorded'] as const
+export type CheckFailpoint = (typeof CHECK_FAILPOINTS)[number]
 
 /** `name`, or `name@3` for the third time, with `=kill` (SIGKILL) or `=freeze` (SIGSTOP). */
 const armed = parse(process.env.VITRINA_FAILPOINT)
 let passed = 0
 
-export function failpoint(name: Failpoint | CaptureFailpoint | OrderFailpoint): void {
+export function failpoint(name: Failpoint | CaptureFailpoint | OrderFailpoint | CheckFailpoint): void {
   if (armed === null || armed.name !== name) return
   passed += 1
   if (passed === armed.count) process.kill(process.pid, armed.signal)

@@ -81,6 +81,8 @@ export interface QuarantinedRow {
   readonly row: Readonly<Record<string, string | null>>
   readonly reason: string
   readonly sqlstate: string | null
+  /** The check that it failed; null: the target rejected it. */
+  readonly check: string | null
   readonly refusedAt: string
   readonly settledAt: string | null
 }

@@ -1,6 +1,7 @@
 import './plain-issues.js'
 import { z } from 'zod'
 import { CAPTURES } from './captures.js'
+import { checksSchema } from './check.js'
 import { budgetSeconds } from './freshness.js'
 import { isTooLong, LONGEST_NAME } from './table-name.js'
 import { MOST_TAGS, TAG_PATTERN } from './tag-slots.js'
@@ -22,6 +23,8 @@ export interface FieldDefinition {
   readonly nullMeans?: string
   /** What an empty list in the column means there. */
   readonly emptyMeans?: string
+  /** A list that is one JSON value in the database, not an array. */
+  readonly isJson?: true
   readonly change: ChangeRule
   /** The option of "pipelines create" and "pipelines update". How its value is read follows from `schema`. */
   readonly option?: { readonly flag: string; readonly help: string; readonly helpForNo?: string }
@@ -334,6 +337,20 @@ export const PIPELINE_FIELDS = {
       .describe('Share of the mart that one run may delete before it fails.'),
     change: 'always',
     option: { flag: '--delete-brake <share>', help: 'share of the mart that one run may delete' },
+  },
+  checks: {
+    schema: checksSchema
+      .default([])
+      .describe(
+        'Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart.',
+      )
+      .meta({
+        example: [
+          { name: 'rating_range', type: 'range', column: 'rating', min: 0, max: 10, on_failure: 'fail' },
+        ],
+      }),
+    isJson: true,
+    change: 'always',
   },
 } as const satisfies Record<string, FieldDefinition>
 

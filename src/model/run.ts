@@ -210,4 +210,6 @@ export interface RefusedRow {
   readonly texts: readonly (string | null)[]
   readonly reason: string
   readonly sqlstate: string | null
+  /** The check that it failed; absent: the target rejected it. */
+  readonly check?: string
 }

@@ -27,10 +27,19 @@ export function messageText(message: NotificationMessage, publicUrl: string): Me
   }
 }
 
+/** What a failed check led to. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  warned: 'the rows were written (on_failure: warn).',
+  quarantined: 'the rows were set aside (on_failure: quarantine).',
+  failed: 'the run failed (on_failure: fail).',
+  error: 'the check could not be evaluated.',
+}
+
 const VERBS: Readonly<Record<string, (events: readonly OutboxEvent[]) => string>> = {
   failed: ([first]) => (first?.key ? `failed with ${codeName(first.key)}` : 'failed'),
   brake: () => 'stopped by the delete brake',
   recovered: () => 'recovered',
+  check_failed: ([first]) => (first?.key ? `failed the check ${first.key}` : 'failed a check'),
   quarantine_grew: (events) => `quarantined ${many(sum(events, 'rows'), 'row')}`,
   drift_found: () => 'differs from its source',
   audit_failed: () => 'failed an audit',
@@ -89,6 +98,12 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
       data.data_as_of === undefined
         ? `The run succeeded at ${at.slice(0, 19)}Z.`
         : `The data is fresh again since ${at.slice(0, 19)}Z.`,
+    ],
+    check_failed: () => [
+      labelled('Cause', text('message')),
+      Number(data.failed_rows) > 0 ? `Rows: ${text('failed_rows')}.` : null,
+      labelled('First keys', Array.isArray(data.sample) ? data.sample.join(', ') : null),
+      `Outcome: ${OUTCOMES[String(data.status)] ?? text('status')}`,
     ],
     quarantine_grew: () => [labelled('First reason', text('reason'))],
     drift_found: () => [

@@ -1,3 +1,4 @@
+import type { CheckResult } from '../model/check.js'
 import type { Blocker } from '../model/freshness.js'
 import type { RelationRead } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
@@ -21,6 +22,12 @@ export interface Inspector {
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
   /** A session that holds a lock for which a run of the pipeline waits; null: none. */
   blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null>
+  /** Evaluates every check over the rows of the mart. `usual` returns what earlier results observed, newest first. */
+  evaluateChecks(
+    pipeline: Pipeline,
+    usual: (check: string) => Promise<readonly number[]>,
+    signal: AbortSignal,
+  ): Promise<CheckResult[]>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */
   tables(connection: string | null, signal: AbortSignal): Promise<SourceTables>

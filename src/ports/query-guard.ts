@@ -31,4 +31,13 @@ export interface QueryGuard {
   textToRun(query: string, session: GuardSession, origin?: QueryOrigin): Promise<string>
   /** The same, with the tables that it reads. */
   accept(query: string, session: GuardSession, origin?: QueryOrigin): Promise<AcceptedQuery>
+  /**
+   * The same for a condition on columns: one expression without a query in it, which calls only what a source query may
+   * call. Throws as `textToRun` does. Without a session only the text is checked.
+   */
+  requireExpression(
+    expression: string,
+    columns: readonly { readonly name: string; readonly type: string }[],
+    session: GuardSession | null,
+  ): Promise<void>
 }

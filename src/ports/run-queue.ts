@@ -1,3 +1,4 @@
+import type { CheckResult } from '../model/check.js'
 import type {
   BatchRecord,
   Capacity,
@@ -23,6 +24,14 @@ export interface RecordOptions {
 export interface Measured {
   readonly heldBack: HeldBack | null
   readonly cost: RunCost | null
+}
+
+export interface CheckedOptions {
+  /** The number of the batch, which may be repeated; null: the mart was checked, or all batches passed. */
+  readonly batch: number | null
+  /** The number is that of a part: any of them may be repeated. */
+  readonly isPart?: boolean
+  readonly session: MetaSession | null
 }
 
 /** A session of the main database, if the batch that is being committed is there too. */
@@ -56,6 +65,10 @@ export interface RunQueue {
   record(claim: Claim, batch: BatchRecord, options: RecordOptions): Promise<Control>
   /** Stores rows that the target rejected, with the reason. Repeating it changes nothing. */
   quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+  /** Adds what checks found to the results of the run. Repeating it for the same batch changes nothing. */
+  checked(claim: Claim, results: readonly CheckResult[], options: CheckedOptions): Promise<void>
+  /** Numbers of rows that earlier results of a check observed, newest first. */
+  usualRows(claim: Claim, check: string): Promise<number[]>
   /** A checkpoint that a user set, until it is applied. */
   requestedReset(claim: Claim): Promise<{ readonly key: string | null; readonly id: string | null } | null>
   resetDone(claim: Claim): Promise<void>

@@ -1,7 +1,8 @@
+import type { CheckResult } from '../model/check.js'
 import type { BatchRecord, Claim, Control, Phase, Progress, RunPlan } from '../model/claim.js'
 import type { OpenPart, PartClaim, PartPlan, PartRecord, PartStates } from '../model/part.js'
 import type { FailedAudit, HeldBack, HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
-import type { MetaSession } from './run-queue.js'
+import type { CheckedOptions, MetaSession } from './run-queue.js'
 
 /** What a batch did, and what users have requested meanwhile. */
 export interface BatchDone {
@@ -42,7 +43,7 @@ export interface PartBook {
 }
 
 /** Where a part records what it does. */
-export interface PartNotes extends Pick<Ledger, 'quarantine' | 'transformOutput'> {
+export interface PartNotes extends Pick<Ledger, 'quarantine' | 'transformOutput' | 'checked'> {
   /** Throws if the part is no longer held. Renews its lease. */
   require(): Promise<void>
   /** With `session`, inside the transaction of the rows; otherwise after it. */
@@ -66,6 +67,10 @@ export interface Ledger {
   requestedReset(): Promise<{ readonly key: string | null; readonly id: string | null } | null>
   resetApplied(): Promise<void>
   quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+  /** Adds what checks found to the results of the run. */
+  checked(results: readonly CheckResult[], options: CheckedOptions): Promise<void>
+  /** Numbers of rows that earlier results of a check observed, newest first. */
+  usualRows(check: string): Promise<readonly number[]>
   replayed(rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
   repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
   /** Some rows of the pipeline are in quarantine. */
@@ -103,6 +108,8 @@ export interface Transfer {
   sweep(): Step
   /** Makes what the other steps wrote visible to readers; null: they see it as soon as it is committed. */
   publish(): Step | null
+  /** Evaluates the checks of the mart and records those that passed; null: the pipeline has no checks. */
+  check(): Step | null
   /** How long a batch should take if the pipeline sets no size. */
   readonly batchMs: number
   readonly heldBack: HeldBack | null

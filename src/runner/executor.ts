@@ -140,9 +140,10 @@ export class PipelineExecutor {
     if (claim.trigger !== 'repair') {
       if (held.length > 0) yield transfer.replay(held)
       yield* STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)
-      yield* published(transfer)
+      yield* some(transfer.publish())
     }
     yield* this.#repairs(attempt)
+    if (claim.trigger !== 'repair') yield* some(transfer.check())
   }
 
   async #toReplay(claim: Claim): Promise<HeldRow[]> {
@@ -154,7 +155,7 @@ export class PipelineExecutor {
     const { queue } = this.#parts
     for (let asked = await queue.toRepair(claim); asked.length > 0; asked = await queue.toRepair(claim)) {
       yield transfer.repair(asked)
-      yield* published(transfer)
+      yield* some(transfer.publish())
       await this.#prove(claim, asked, lease.signal)
     }
   }
@@ -220,6 +221,11 @@ export class PipelineExecutor {
       martRecreated: () => events.martRecreated(claim),
       hasRefusedRows: () => queue.hasRefusedRows(claim),
       auditFailed: (audit) => events.auditFailed(claim, audit),
+      checked: async (results, options) => {
+        await queue.checked(claim, results, options)
+        for (const result of results) events.checked(claim, result)
+      },
+      usualRows: (check) => queue.usualRows(claim, check),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {
@@ -235,9 +241,7 @@ function changedElsewhere({ pipeline }: Claim, rows: RowCounts): boolean {
   return isLive(pipeline) && pipeline.targetConnection !== null && rowsWritten(rows) + rows.deleted > 0
 }
 
-/** Where what is written is not seen at once. */
-function published(transfer: Transfer): Step[] {
-  const step = transfer.publish()
+function some(step: Step | null): Step[] {
   return step === null ? [] : [step]
 }
 

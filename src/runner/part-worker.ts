@@ -13,7 +13,7 @@ import { LETS_GO, toRunError } from './retry.js'
 export interface PartWorkerParts {
   readonly runnerId: string
   readonly parts: PartQueue
-  readonly queue: Pick<RunQueue, 'quarantine' | 'spent'>
+  readonly queue: Pick<RunQueue, 'quarantine' | 'checked' | 'spent'>
   readonly transfers: Pick<TransferFactory, 'openPart'>
   readonly events: Events
   readonly leaseSeconds: number
@@ -112,6 +112,10 @@ export class PartWorker {
       require: async () => lease.renewed(await parts.renewPart(part, leaseSeconds)),
       done: (record: PartRecord, session) => parts.partDone(part, record, session),
       transformOutput: (line) => events.transformOutput(part, line),
+      checked: async (results, options) => {
+        await queue.checked(part, results, options)
+        for (const result of results) events.checked(part, result)
+      },
       quarantine: async (rows, session) => {
         await queue.quarantine(part, rows, session)
         events.quarantined(part, rows.length, rows[0]!.reason)

@@ -4,7 +4,12 @@ import { VitrinaError } from '../model/errors.js'
 import type { PipelineVersion } from '../model/history.js'
 import type { RelationRead } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
-import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
+import {
+  type FieldDefinition,
+  PIPELINE_FIELD_NAMES,
+  PIPELINE_FIELDS,
+  type PipelineField,
+} from '../model/pipeline-fields.js'
 import { columnsOf } from '../model/pipeline-spec.js'
 import type { Page, PageRequest, State } from '../ports/catalog.js'
 import type {
@@ -186,9 +191,15 @@ async function noteReads(session: Queryable, { id, reads, strict }: NewReads): P
 
 const VERSION_COLUMNS = 'pipeline_id AS "pipelineId", version, author, etl.rfc3339(at) AS at, spec, diff'
 
+/** The driver would send a list as an array. */
+function storedValue(name: PipelineField, value: unknown): unknown {
+  const { isJson }: FieldDefinition = PIPELINE_FIELDS[name]
+  return isJson === true ? JSON.stringify(value) : value
+}
+
 function valuesOf(draft: PipelineDraft): unknown[] {
   const columns = columnsOf(draft)
-  return [...PIPELINE_FIELD_NAMES.map((name) => columns[name]), draft.managedBy]
+  return [...PIPELINE_FIELD_NAMES.map((name) => storedValue(name, columns[name])), draft.managedBy]
 }
 
 async function insertTasks(session: Queryable, id: string, tasks: readonly TaskDraft[]): Promise<void> {

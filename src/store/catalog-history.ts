@@ -64,7 +64,7 @@ export async function listLog(
 }
 
 export const QUARANTINE_COLUMNS = `
-  q.id, q.pipeline_id, (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = q.pipeline_id) AS pipeline_name, q.run_id, q.status, q.row_key, q.columns, q.row_text, q.reason, q.sqlstate,
+  q.id, q.pipeline_id, (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = q.pipeline_id) AS pipeline_name, q.run_id, q.status, q.row_key, q.columns, q.row_text, q.reason, q.sqlstate, q.check_name,
   etl.rfc3339(q.refused_at) AS refused_at, etl.rfc3339(q.settled_at) AS settled_at`
 
 export interface QuarantineRow {
@@ -78,6 +78,7 @@ export interface QuarantineRow {
   row_text: (string | null)[]
   reason: string
   sqlstate: string | null
+  check_name: string | null
   refused_at: string
   settled_at: string | null
 }
@@ -93,6 +94,7 @@ export function toQuarantined(row: QuarantineRow): QuarantinedRow {
     row: Object.fromEntries(row.columns.map((column, n) => [column, row.row_text[n] ?? null])),
     reason: row.reason,
     sqlstate: row.sqlstate,
+    check: row.check_name,
     refusedAt: row.refused_at,
     settledAt: row.settled_at,
   }

@@ -1,4 +1,5 @@
 import { CatalogRepository } from './catalog.repository.js'
+import { CatalogChecksRepository } from './catalog-checks.repository.js'
 import { CatalogComparisonsRepository } from './catalog-comparisons.repository.js'
 import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
@@ -21,6 +22,7 @@ export function catalogStores(database: Database) {
     comparisons: new CatalogComparisonsRepository(database),
     freshness: new CatalogFreshnessRepository(database),
     profiles: new CatalogProfilesRepository(database),
+    checks: new CatalogChecksRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     notifications: new CatalogNotificationsRepository(database),

@@ -25,6 +25,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   target_table: 'analytics.elsewhere',
   tags: ['heavy'],
   after: ['film_dim'],
+  checks: JSON.stringify([{ name: 'few', type: 'row_count', max: 5, on_failure: 'warn' }]),
   parallelism: 4,
   freshness: '5m',
   schedule_interval: '15m',

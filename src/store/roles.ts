@@ -197,13 +197,14 @@ function grantsOnMetaStore(): string {
     GRANT SELECT ON ALL TABLES IN SCHEMA etl TO ${LOGINS.writer}, ${LOGINS.meta};
 
     GRANT UPDATE (status, fence, lease_owner, lease_until, next_run_at) ON etl.etl_pipelines TO ${LOGINS.writer};
-    GRANT INSERT, UPDATE ON etl.etl_state, etl.etl_runs, etl.etl_run_batches, etl.etl_run_parts, etl.etl_quarantine, etl.etl_runners TO ${LOGINS.writer};
+    GRANT INSERT, UPDATE ON etl.etl_state, etl.etl_runs, etl.etl_run_batches, etl.etl_run_parts, etl.etl_quarantine, etl.etl_check_results, etl.etl_runners TO ${LOGINS.writer};
     GRANT DELETE ON etl.etl_runners, etl.etl_run_parts TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_run_log TO ${LOGINS.writer};
     GRANT UPDATE (repaired_at) ON etl.etl_repairs TO ${LOGINS.writer};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_change_heads, etl.etl_changes, etl.etl_change_positions TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_repairs TO ${LOGINS.meta};
     GRANT INSERT, UPDATE ON etl.etl_comparisons, etl.etl_profiles, etl.etl_openlineage TO ${LOGINS.meta};
+    GRANT INSERT, DELETE ON etl.etl_check_results TO ${LOGINS.meta};
 
     GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};
 

@@ -1,3 +1,4 @@
+import { type CheckResult, USUAL_RUNS } from '../model/check.js'
 import {
   type BatchRecord,
   type Capacity,
@@ -22,7 +23,7 @@ import {
   type RunCost,
   rowsWritten,
 } from '../model/run.js'
-import type { Measured, MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
+import type { CheckedOptions, Measured, MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
 import { redactText } from '../telemetry/redact.js'
 import { ALIVE } from './alive.js'
 import type { Database } from './database.js'
@@ -208,11 +209,12 @@ export class RunQueueRepository implements RunQueue {
     for (const row of rows) {
       // A batch that is repeated after a crash, and every later run, rejects the same rows again: a key is stored
       // once.
-      const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+      const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate, check_name)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (pipeline_id, row_key) WHERE status = 'HELD'
         DO UPDATE SET run_id = excluded.run_id, columns = excluded.columns, row_text = excluded.row_text,
-                      reason = excluded.reason, sqlstate = excluded.sqlstate, refused_at = excluded.refused_at`
+                      reason = excluded.reason, sqlstate = excluded.sqlstate, refused_at = excluded.refused_at,
+                      check_name = excluded.check_name`
       const values = [
         claim.pipeline.id,
         claim.runId,
@@ -221,9 +223,43 @@ export class RunQueueRepository implements RunQueue {
         row.texts,
         row.reason,
         row.sqlstate,
+        row.check ?? null,
       ]
       await (session === null ? this.#database.query(text, values) : session.query(text, values))
     }
+  }
+
+  async checked(
+    claim: Claim,
+    results: readonly CheckResult[],
+    { batch, isPart = false, session }: CheckedOptions,
+  ): Promise<void> {
+    const { pipeline, fence, runId } = claim
+    const text = 'SELECT etl.record_checks($1, $2, $3, $4, $5, $6)::text AS recorded'
+    const shown = results.map((result) => ({ ...result, message: redactText(result.message) }))
+    const values = [
+      pipeline.id,
+      fence,
+      runId,
+      batch === null ? null : String(batch),
+      isPart,
+      JSON.stringify(shown),
+    ]
+    const rows =
+      session === null
+        ? await this.#database.query<{ recorded: string }>(text, values)
+        : ((await session.query(text, values)).rows as { recorded: string }[])
+    if (rows[0]?.recorded !== 'true') throw leaseLost(claim)
+  }
+
+  async usualRows(claim: Claim, check: string): Promise<number[]> {
+    const rows = await this.#database.query<{ observed: number }>(
+      `SELECT observed FROM etl.etl_check_results
+        WHERE pipeline_id = $1 AND check_name = $2 AND run_id IS DISTINCT FROM $3 AND observed IS NOT NULL
+          AND check_type = 'row_count' AND status IN ('passed', 'warned') ORDER BY id DESC LIMIT ${USUAL_RUNS}`,
+      [claim.pipeline.id, check, claim.runId],
+    )
+    return rows.map(({ observed }) => Number(observed))
   }
 
   async requestedReset(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {

@@ -68,6 +68,29 @@ CREATE TABLE etl.etl_changes (
   CONSTRAINT etl_changes_pkey PRIMARY KEY (head, end_lsn, seq),
   CONSTRAINT etl_changes_op_check CHECK ((op = ANY (ARRAY['I'::"char", 'U'::"char", 'D'::"char", 'T'::"char"])))
 );
+CREATE TABLE etl.etl_check_results (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  pipeline_id uuid NOT NULL,
+  run_id uuid,
+  check_name text NOT NULL,
+  check_type text NOT NULL,
+  scope text NOT NULL,
+  on_failure text NOT NULL,
+  status text NOT NULL,
+  failed_rows bigint DEFAULT 0 NOT NULL,
+  sample text[] DEFAULT '{}'::text[] NOT NULL,
+  observed double precision,
+  message text DEFAULT ''::text NOT NULL,
+  checked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  duration_ms double precision DEFAULT 0 NOT NULL,
+  by_batch jsonb DEFAULT '{}'::jsonb NOT NULL,
+  CONSTRAINT etl_check_results_once UNIQUE (run_id, check_name),
+  CONSTRAINT etl_check_results_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_check_results_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
+  CONSTRAINT etl_check_results_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
+  CONSTRAINT etl_check_results_scope_check CHECK ((scope = ANY (ARRAY['batch'::text, 'mart'::text]))),
+  CONSTRAINT etl_check_results_status_check CHECK ((status = ANY (ARRAY['passed'::text, 'warned'::text, 'quarantined'::text, 'failed'::text, 'error'::text])))
+);
 CREATE TABLE etl.etl_comparisons (
   pipeline_id uuid NOT NULL,
   deep boolean NOT NULL,
@@ -287,11 +310,13 @@ CREATE TABLE etl.etl_pipelines (
   tags text[] DEFAULT '{}'::text[] NOT NULL,
   after text[],
   on_upstream_failure text DEFAULT 'wait'::text NOT NULL,
+  checks jsonb DEFAULT '[]'::jsonb NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_after_check CHECK (((cardinality(after) <= 100) AND (array_position(after, NULL::text) IS NULL))),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
   CONSTRAINT etl_pipelines_capture_check CHECK ((capture = ANY (ARRAY['key'::text, 'xmin'::text, 'wal'::text]))),
+  CONSTRAINT etl_pipelines_checks_check CHECK ((jsonb_typeof(checks) = 'array'::text)),
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
@@ -332,6 +357,7 @@ CREATE TABLE etl.etl_quarantine (
   sqlstate text,
   refused_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   settled_at timestamp with time zone,
+  check_name text,
   CONSTRAINT etl_quarantine_pkey PRIMARY KEY (id),
   CONSTRAINT etl_quarantine_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_quarantine_status_check CHECK ((status = ANY (ARRAY['HELD'::text, 'REPLAY_REQUESTED'::text, 'REPLAYED'::text, 'DISCARDED'::text])))
@@ -558,6 +584,13 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
+COMMENT ON TABLE etl.etl_check_results IS 'What each check of a run found, one row for each check. Removed with the run.';
+COMMENT ON COLUMN etl.etl_check_results.run_id IS 'NULL: the check was requested without a run.';
+COMMENT ON COLUMN etl.etl_check_results.scope IS 'batch: the rows of each batch before they were written. mart: all rows of the mart.';
+COMMENT ON COLUMN etl.etl_check_results.status IS 'error: the check could not be evaluated; message says why.';
+COMMENT ON COLUMN etl.etl_check_results.sample IS 'Keys of rows that failed, at most five.';
+COMMENT ON COLUMN etl.etl_check_results.observed IS 'What was compared with the limits: a number of rows, or an age in seconds.';
+COMMENT ON COLUMN etl.etl_check_results.by_batch IS 'Failed rows by batch, so that a batch that is repeated after a crash does not count twice. 0: all earlier batches.';
 COMMENT ON TABLE etl.etl_due IS 'Pipelines that have to run because an upstream changed rows, or because a run was requested together with others.';
 COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait for runs of later waves for ever.';
 COMMENT ON COLUMN etl.etl_due.planned_run IS 'The run that was requested together with others; it runs also if nothing changed.';
@@ -590,7 +623,9 @@ COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may 
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
 COMMENT ON COLUMN etl.etl_pipelines.after IS 'NULL: follow the pipelines that fill the tables that it reads. Names: follow these as well. Empty: follow none.';
 COMMENT ON COLUMN etl.etl_pipelines.on_upstream_failure IS 'wait: a direct upstream that failed or is paused holds the pipeline back. run: it runs anyway.';
+COMMENT ON COLUMN etl.etl_pipelines.checks IS 'Data checks: a list of objects with name, type, on_failure and the fields of the type.';
 COMMENT ON TABLE etl.etl_profiles IS 'The last profile of each mart: counts, ranges and sample values of its columns.';
+COMMENT ON COLUMN etl.etl_quarantine.check_name IS 'The check that the row failed. NULL: the target rejected it.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -622,6 +657,8 @@ COMMENT ON VIEW etl.pipeline_edges IS 'Which pipeline follows which, and through
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING btree (pipeline_id);
+CREATE INDEX etl_check_results_alone ON etl.etl_check_results USING btree (checked_at) WHERE (run_id IS NULL);
+CREATE INDEX etl_check_results_by_check ON etl.etl_check_results USING btree (pipeline_id, check_name, id DESC);
 CREATE INDEX etl_due_by_run ON etl.etl_due USING btree (run_id) WHERE (run_id IS NOT NULL);
 CREATE UNIQUE INDEX etl_due_pending ON etl.etl_due USING btree (pipeline_id, upstream_id) WHERE ((run_id IS NULL) AND (upstream_id IS NOT NULL));
 CREATE UNIQUE INDEX etl_due_planned ON etl.etl_due USING btree (pipeline_id) WHERE ((run_id IS NULL) AND (planned_run IS NOT NULL));
@@ -1813,6 +1850,43 @@ AS $function$
         WHERE r.pipeline_id = pipeline GROUP BY 1 HAVING count(t.pipeline_id) = 0)
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.record_checks(pipeline uuid, holder bigint, run uuid, batch text, is_part boolean, results jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.fence = holder AND p.current_run_id = run) THEN
+    RETURN false;
+  END IF;
+  INSERT INTO etl.etl_check_results AS r (pipeline_id, run_id, check_name, check_type, scope, on_failure, status, failed_rows,
+                                          sample, observed, message, duration_ms, by_batch)
+  SELECT pipeline, run, n.name, n.type, n.over, n."onFailure", n.status, n."failedRows",
+         coalesce(ARRAY(SELECT jsonb_array_elements_text(n.sample)), '{}'), n.observed, n.message, n."durationMs",
+         CASE WHEN n."failedRows" = 0 OR batch IS NULL THEN '{}' ELSE jsonb_build_object(batch, n."failedRows") END
+    FROM jsonb_to_recordset(results) AS n(name text, type text, over text, "onFailure" text, status text, "failedRows" bigint,
+                                          sample jsonb, observed float8, message text, "durationMs" float8)
+   ORDER BY n.name
+  ON CONFLICT (run_id, check_name) DO UPDATE SET
+    check_type = excluded.check_type, scope = excluded.scope, on_failure = excluded.on_failure,
+    checked_at = clock_timestamp(), observed = excluded.observed, duration_ms = r.duration_ms + excluded.duration_ms,
+    by_batch = CASE WHEN is_part OR batch IS NULL THEN r.by_batch || excluded.by_batch
+                    ELSE jsonb_build_object('0', (SELECT coalesce(sum(e.value::bigint), 0)
+                                                    FROM jsonb_each_text(r.by_batch - batch) AS e)) || excluded.by_batch END,
+    failed_rows = CASE WHEN excluded.scope = 'mart' THEN excluded.failed_rows
+                       ELSE (SELECT coalesce(sum(e.value::bigint), 0) FROM jsonb_each_text(
+                               CASE WHEN batch IS NULL THEN r.by_batch ELSE (r.by_batch - batch) || excluded.by_batch END) AS e) END,
+    sample = CASE WHEN excluded.scope = 'mart' THEN excluded.sample
+                  ELSE ARRAY(SELECT k FROM unnest(r.sample || excluded.sample) WITH ORDINALITY AS s(k, place)
+                              GROUP BY k ORDER BY min(place) LIMIT 5) END,
+    message = CASE WHEN excluded.scope = 'mart' OR r.message = '' THEN excluded.message ELSE r.message END,
+    -- A check of rows keeps the worst of its results.
+    status = CASE WHEN excluded.scope = 'batch' AND array_position(ARRAY['passed', 'warned', 'quarantined', 'failed', 'error'], r.status)
+                       > array_position(ARRAY['passed', 'warned', 'quarantined', 'failed', 'error'], excluded.status)
+                  THEN r.status ELSE excluded.status END;
+  RETURN true;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.refresh_edges(pipeline uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -2202,6 +2276,22 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.tell_of_check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  facts jsonb := jsonb_build_object('check', NEW.check_name, 'type', NEW.check_type, 'status', NEW.status,
+                                    'failed_rows', NEW.failed_rows, 'message', NEW.message);
+BEGIN
+  PERFORM etl.emit('check.failed', NEW.pipeline_id, NEW.run_id, facts);
+  PERFORM etl.notify(ARRAY['check_failed'], NEW.pipeline_id, NEW.run_id, NEW.check_name,
+                     facts || jsonb_build_object('on_failure', NEW.on_failure, 'sample', to_jsonb(NEW.sample)));
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.tell_of_comparison()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2380,6 +2470,8 @@ $function$
 ;
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
+CREATE TRIGGER tell_of_check_that_fails_now AFTER UPDATE ON etl.etl_check_results FOR EACH ROW WHEN (((old.status = 'passed'::text) AND (new.status <> 'passed'::text))) EXECUTE FUNCTION etl.tell_of_check();
+CREATE TRIGGER tell_of_failed_check AFTER INSERT ON etl.etl_check_results FOR EACH ROW WHEN ((new.status <> 'passed'::text)) EXECUTE FUNCTION etl.tell_of_check();
 CREATE TRIGGER notify_of_drift AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW WHEN ((new.deep AND (((new.missing + new.extra) + new.different) > 0))) EXECUTE FUNCTION etl.notify_of_drift();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE TRIGGER notify_of_breach AFTER UPDATE OF breached_at ON etl.etl_freshness FOR EACH ROW WHEN (((old.breached_at IS NULL) <> (new.breached_at IS NULL))) EXECUTE FUNCTION etl.notify_of_breach();
@@ -2406,6 +2498,7 @@ CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
+CREATE TRIGGER version_checks BEFORE UPDATE OF checks ON etl.etl_pipelines FOR EACH ROW WHEN ((old.checks IS DISTINCT FROM new.checks)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_order BEFORE UPDATE OF after, on_upstream_failure ON etl.etl_pipelines FOR EACH ROW WHEN (((old.after IS DISTINCT FROM new.after) OR (old.on_upstream_failure IS DISTINCT FROM new.on_upstream_failure))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();

@@ -229,6 +229,20 @@ export const AUDITS_FAILED = {
   labelNames: ['pipeline'],
   from: 'runner',
 } as const satisfies Family
+export const CHECKS = {
+  name: 'vitrina_checks_total',
+  type: 'counter',
+  help: 'Results of data checks: passed, warned, quarantined, failed, error. A check that fails in several batches of a run counts for each.',
+  labelNames: ['pipeline', 'status'],
+  from: 'runner',
+} as const satisfies Family
+export const CHECK_FAILED_ROWS = {
+  name: 'vitrina_check_failed_rows_total',
+  type: 'counter',
+  help: 'Rows that failed a data check, by what happens to them: warned, quarantined, failed.',
+  labelNames: ['pipeline', 'status'],
+  from: 'runner',
+} as const satisfies Family
 export const REQUESTS = {
   name: 'vitrina_http_requests_total',
   type: 'counter',
@@ -297,6 +311,8 @@ export const FAMILIES: readonly Family[] = [
   RUN_BLOCKS,
   RUN_WAL,
   AUDITS_FAILED,
+  CHECKS,
+  CHECK_FAILED_ROWS,
   REQUESTS,
   REQUEST_DURATION,
   RECONCILE_ROWS,

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { CheckResult } from '../model/check.js'
 import type { BatchRecord, Phase } from '../model/claim.js'
 import type { ChannelState } from '../model/notification.js'
 import type { RunCost } from '../model/run.js'
@@ -26,6 +27,8 @@ export interface Meter {
   heartbeat(): void
   spent(pipeline: string, cost: RunCost): void
   auditFailed(pipeline: string): void
+  /** The result of a data check. */
+  checked(pipeline: string, result: Pick<CheckResult, 'status' | 'failedRows'>): void
   /** The result of a row-by-row comparison. */
   reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void
   request(request: HttpRequest): void
@@ -118,6 +121,12 @@ class PrometheusMeter implements Meter {
     this.#metrics.auditsFailed.inc({ pipeline: this.#labelOf(pipeline) })
   }
 
+  checked(name: string, { status, failedRows }: Pick<CheckResult, 'status' | 'failedRows'>): void {
+    const pipeline = this.#labelOf(name)
+    this.#metrics.checks.inc({ pipeline, status })
+    if (failedRows > 0) this.#metrics.checkFailedRows.inc({ pipeline, status }, failedRows)
+  }
+
   reconciled(name: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
     const pipeline = this.#labelOf(name)
     // The result of one comparison says nothing about another pipeline.
@@ -171,6 +180,8 @@ function ownMetrics(registry: Registry) {
     runBlocks: new Counter(at(registry, families.RUN_BLOCKS)),
     runWal: new Counter(at(registry, families.RUN_WAL)),
     auditsFailed: new Counter(at(registry, families.AUDITS_FAILED)),
+    checks: new Counter(at(registry, families.CHECKS)),
+    checkFailedRows: new Counter(at(registry, families.CHECK_FAILED_ROWS)),
     build: new Gauge(at(registry, families.BUILD)),
     batchDuration: new Histogram(at(registry, families.BATCH_DURATION)),
     retries: new Counter(at(registry, families.RETRIES)),

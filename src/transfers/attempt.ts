@@ -1,5 +1,6 @@
 import { type Checkpoint, type PassStart, passFingerprint } from '../checkpoints/checkpoint.js'
 import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
+import { type CheckRules, type CompiledChecks, compileChecks } from '../checks/index.js'
 import { type Claim, SESSION_PREFIX, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, type Pipeline, transformNames } from '../model/pipeline.js'
@@ -35,6 +36,7 @@ export interface Attempt<M> {
   readonly examined: Examined
   /** Null: the pipeline has no transforms. */
   readonly chain: TransformChain | null
+  readonly checks: CompiledChecks
   readonly mart: M
   /** The mart did not exist before. */
   readonly isNew: boolean
@@ -59,6 +61,7 @@ export interface AttemptOptions {
   readonly sessions: KeptSessions
   readonly examinations: KeptExaminations
   readonly rules: SourceRules
+  readonly targets: CheckRules['targets']
   readonly transforms: TransformHosts
   /** Null: the source is read through the session of the target. */
   readonly sourceUrl: string | null
@@ -103,7 +106,8 @@ export async function openAttempt<M>(
 ): Promise<Attempt<M>> {
   const { claim, ledger, resources, isTransactional } = options
   const { pipeline } = claim
-  const { source, session, clock, chain, found, examined, reached, keep } = await openSides(options, findMart)
+  const sides = await openSides(options, findMart)
+  const { source, session, clock, chain, found, examined, reached, checks, keep } = sides
   await ledger.reads(reached)
   const created = await found.create()
   await keep(created)
@@ -115,7 +119,21 @@ export async function openAttempt<M>(
   const key = examined.key.map((column) => column.name)
   const { moment, start } = await startNow(source, session)
   return {
-    ...{ claim, ledger, source, session, clock, examined, chain, mart, isNew, batches, isMain, resources },
+    ...{
+      claim,
+      ledger,
+      source,
+      session,
+      clock,
+      examined,
+      chain,
+      checks,
+      mart,
+      isNew,
+      batches,
+      isMain,
+      resources,
+    },
     openSource: () => openSession(options, options.sourceUrl ?? options.url),
     fingerprint: passFingerprint(pipeline, examined.query, key),
     changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
@@ -130,6 +148,7 @@ export interface Sides<M> extends OpenSessions {
   readonly examined: Examined
   /** The tables that the query reads. */
   readonly reached: AcceptedQuery['reached']
+  readonly checks: CompiledChecks
   /** For the next run. */
   keep(created: CreatedMart<M>): Promise<void>
 }
@@ -150,15 +169,33 @@ export async function openSides<M>(options: SideOptions, findMart: FindMart<M>):
   if (kept !== null) {
     const { examined, mart } = kept
     const found = { key: examined.key.map(({ name }) => name), create: async () => mart }
-    return { ...sessions, chain: null, found, examined, reached, keep: async () => {} }
+    const checks = await checksOf(options, sessions.session, examined.columns)
+    return { ...sessions, chain: null, found, examined, reached, checks, keep: async () => {} }
   }
   const mark = isKept ? await markTable(sessions.session, parseTable(finalTarget(pipeline))) : null
   const examination = await examineSides(options, { ...sessions, query }, findMart)
-  const { examined } = examination
+  const { examined, chain } = examination
+  const checks = await checksOf(options, sessions.session, chain?.columns ?? examined.columns)
   const keep = async (mart: CreatedMart<M>) => {
     if (mark !== null) await examinations.keep(claim, sessions, { examined, mart, mark })
   }
-  return { ...sessions, ...examination, reached, keep }
+  return { ...sessions, ...examination, reached, checks, keep }
+}
+
+const NO_CHECKS: CompiledChecks = { rows: [], mart: [] }
+
+/** They are evaluated where the rows are written, or for a sink in the main database. */
+async function checksOf(
+  { claim, rules, targets, isTransactional: isTable }: SideOptions,
+  session: Session,
+  columns: readonly Column[],
+): Promise<CompiledChecks> {
+  const { checks } = claim.pipeline
+  if (checks.length === 0) return NO_CHECKS
+  const { judge: guard, sourceSchemas } = rules
+  return onSide(isTable ? 'target' : 'meta store', 'Preparing the checks', () =>
+    compileChecks(session, { checks, columns }, { guard, sourceSchemas, targets, isTable }),
+  )
 }
 
 async function examineSides<M>(
@@ -318,7 +355,13 @@ export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWrit
 }
 
 export function writingInto(
-  { claim, examined, chain, mart }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart'>,
+  {
+    claim,
+    examined,
+    chain,
+    mart,
+    checks,
+  }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
   { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = (chain?.columns ?? examined.columns).map((column) => column.name)
@@ -329,6 +372,7 @@ export function writingInto(
     quarantineLimit: claim.pipeline.quarantineLimit,
     refusedSoFar,
     isEmpty,
+    checks: checks.rows,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Checkpoint, Position } from '../checkpoints/checkpoint.js'
 import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
+import { CheckFailure } from '../checks/index.js'
 import type { BatchPhases, Claim, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
@@ -139,12 +140,24 @@ export class BatchRunner {
       return await this.#commit(step, outcome, { started, written: performance.now(), earlier })
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
+      await this.#recordFailure(error, id)
       throw error instanceof VitrinaError ? error : batchError(error)
     }
   }
 
+  /** What failed would be lost with the batch. */
+  async #recordFailure(error: unknown, { number }: BatchId): Promise<void> {
+    if (!(error instanceof CheckFailure)) return
+    failpoint('checks.failed')
+    await this.#parts.ledger.checked(error.results, { batch: number, session: null })
+    failpoint('checks.recorded')
+  }
+
   async #send(work: BatchWork, id: BatchId): Promise<BatchOutcome> {
-    const outcome = await work(id)
+    const outcome = await work(id).catch(async (error: unknown) => {
+      await this.#recordFailure(error, id)
+      throw error
+    })
     failpoint('batch.written')
     return outcome
   }
@@ -183,6 +196,8 @@ export class BatchRunner {
     }
     const control = await onSide('meta store', 'Recording the batch', async () => {
       if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
+      if (change.checks !== undefined)
+        await ledger.checked(change.checks, { batch: progress.batches, session: meta })
       return ledger.record(record, progress, meta)
     })
     failpoint('lease.renewed')

@@ -19,6 +19,7 @@ import {
 } from './progression.js'
 import type { Route } from './routes/route.js'
 import { ChangedRows } from './steps/changed.js'
+import { CheckStep } from './steps/check.js'
 import { Follow } from './steps/follow.js'
 import { Pass } from './steps/pass.js'
 import { Publish } from './steps/publish.js'
@@ -184,6 +185,11 @@ export class RouteTransfer<Rows> implements Transfer {
   publish(): Step | null {
     const { publish } = this.#route
     return publish === null ? null : new Publish(this.#attempt.batches, publish)
+  }
+
+  check(): Step | null {
+    const { rows, mart } = this.#attempt.checks
+    return rows.length + mart.length === 0 ? null : new CheckStep(this.#attempt)
   }
 
   get heldBack(): HeldBack | null {

@@ -39,7 +39,16 @@ export interface TransferSettings {
 
 type Shared = Pick<
   AttemptOptions,
-  'claim' | 'ledger' | 'signal' | 'sessions' | 'examinations' | 'rules' | 'transforms' | 'log' | 'resources'
+  | 'claim'
+  | 'ledger'
+  | 'signal'
+  | 'sessions'
+  | 'examinations'
+  | 'rules'
+  | 'targets'
+  | 'transforms'
+  | 'log'
+  | 'resources'
 >
 
 export class Transfers implements TransferFactory {
@@ -58,7 +67,7 @@ export class Transfers implements TransferFactory {
     const log = { mainUrl: writerUrl, signals }
     const resources = new Resources()
     const kept = { sessions: this.#sessions, examinations: this.#examinations }
-    const shared = { claim, ledger, signal, ...kept, rules, transforms, log, resources }
+    const shared = { claim, ledger, signal, ...kept, rules, targets, transforms, log, resources }
     try {
       if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
       return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
@@ -75,7 +84,7 @@ export class Transfers implements TransferFactory {
     const resources = new Resources()
     try {
       return await TablePart.open({
-        ...{ claim, notes, signal, rules, transforms, resources, way },
+        ...{ claim, notes, signal, rules, targets, transforms, resources, way },
         ...{ sessions: this.#sessions, examinations: this.#examinations },
         ...this.#inTarget(pipeline),
         sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
@@ -145,6 +154,8 @@ export class Transfers implements TransferFactory {
       runId,
       quarantineLimit: pipeline.quarantineLimit,
       refusedSoFar: batches.progress.rows.quarantined,
+      checks: attempt.checks.rows,
+      session: attempt.session,
     })
     const route = new RowsRoute(attempt, mart, attempt.isNew)
     return new RouteTransfer(attempt, route, { way: 'rows', cutter: null })

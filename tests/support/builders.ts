@@ -40,7 +40,9 @@ export async function aPipeline(
   const spec: PipelineSpec = { ...defaultSpec(), ...changes }
   const columns = {
     id,
-    ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [snakeCase(name), value])),
+    ...Object.fromEntries(
+      Object.entries(spec).map(([name, value]) => [snakeCase(name), stored(name, value)]),
+    ),
   }
   const names = Object.keys(columns)
   // One statement, because one transaction is one version of the configuration.
@@ -63,6 +65,11 @@ function taskRow(task: TaskSpec, order: number): Record<string, unknown> {
     source_table: task.sourceTable ?? null,
     target_table: task.targetTable ?? null,
   }
+}
+
+/** The driver would send a list as an array. */
+function stored(name: string, value: unknown): unknown {
+  return name === 'checks' ? JSON.stringify(value) : value
 }
 
 function snakeCase(name: string): string {

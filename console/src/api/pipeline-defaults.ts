@@ -30,5 +30,6 @@ export const PIPELINE_DEFAULTS = {
   on_upstream_failure: 'wait',
   quarantine_limit: 100,
   delete_brake: 0.5,
+  checks: [],
   tasks: [],
 } satisfies Partial<Pipeline>

@@ -4,6 +4,7 @@ import type { Api } from '../schemas/type-provider.js'
 import type { AboutService } from '../services/about.js'
 import type { ConnectionService } from '../services/connections.js'
 import type { ControlService } from '../services/control.js'
+import type { DataCheckService } from '../services/data-checks.js'
 import type { EditService } from '../services/edit.js'
 import type { EventHub } from '../services/event-hub.js'
 import type { FreshnessService } from '../services/freshness.js'
@@ -24,6 +25,7 @@ import type { SourceService } from '../services/sources.js'
 import type { TokenService } from '../services/tokens.js'
 import { aboutRoutes } from './about.js'
 import { controlRoutes } from './control.js'
+import { dataCheckRoutes } from './data-checks.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { fleetQuarantineRoutes } from './fleet-quarantine.js'
@@ -57,6 +59,7 @@ export interface Services {
   readonly order: OrderService
   readonly martData: MartDataService
   readonly quarantine: QuarantineService
+  readonly dataChecks: DataCheckService
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
@@ -84,6 +87,7 @@ export function apiRoutes(app: Api, services: Services): void {
   fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
   martDataRoutes(app, services.martData)
+  dataCheckRoutes(app, services.dataChecks)
   scheduleRoutes(app)
   freshnessRoutes(app, services.freshness)
   lineageRoutes(app, services.lineage)

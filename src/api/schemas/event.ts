@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CHECK_STATUSES, CHECK_TYPES } from '../../model/check.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import { comparisonWire } from './overview.js'
 import { pipelineWire } from './pipeline.js'
@@ -41,6 +42,16 @@ export const liveEventWire = z
       run_id: noRun,
       breached: z.boolean().describe('Whether the data is older than its freshness allows.'),
       cause: z.string().nullable().describe('The code of the cause. null: it is not too old any more.'),
+    }),
+    event('check.failed', 'CheckFailed', {
+      run_id: ofRun.nullable().describe('The id of the run. null: the check was requested without a run.'),
+      check: z.string().describe('The name of the check.'),
+      type: z.enum(CHECK_TYPES).describe('What it checks.'),
+      status: z
+        .enum(CHECK_STATUSES)
+        .describe('warned, quarantined or failed, or error: it could not be evaluated.'),
+      failed_rows: z.number().describe('Rows that failed so far.'),
+      message: z.string().describe('What is wrong.'),
     }),
     event('quarantine.settled', 'QuarantineSettled', {
       run_id: noRun,

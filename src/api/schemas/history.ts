@@ -119,6 +119,7 @@ export const quarantinedWire = z
       .string()
       .describe('Why the target rejected it. Removed after the row is replayed or discarded.'),
     sqlstate: z.string().nullable().describe('The SQLSTATE of the rejection.'),
+    check: z.string().nullable().describe('The data check that it failed. null: the target rejected it.'),
     refused_at: when('the target rejected it'),
     settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
   })
@@ -142,6 +143,7 @@ export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantin
     row: row.row,
     reason: row.reason,
     sqlstate: row.sqlstate,
+    check: row.check,
     refused_at: row.refusedAt,
     settled_at: row.settledAt,
   }

@@ -230,12 +230,12 @@ export class EditService {
 
 const CHECK_MS = 20_000
 
-/** What is read and by which keys; only these need a query to the source. */
+/** What is read, by which keys and with which checks; only these need a query to the source. */
 function readsOtherwise(before: Pipeline, wanted: Pipeline): boolean {
   const facts = (pipeline: Pipeline) => {
-    const { sourceConnection, mode, capture, incrementalKey, incrementalIdKey, keyColumns } = pipeline
+    const { sourceConnection, mode, capture, incrementalKey, incrementalIdKey, keyColumns, checks } = pipeline
     const keys = [incrementalKey, incrementalIdKey, keyColumns]
-    return JSON.stringify([readerQuery(pipeline), sourceConnection, mode, capture, keys])
+    return JSON.stringify([readerQuery(pipeline), sourceConnection, mode, capture, keys, checks])
   }
   return facts(before) !== facts(wanted)
 }

@@ -1,3 +1,4 @@
+import type { CheckStore } from '../../ports/check-store.js'
 import type { Journal } from '../../ports/journal.js'
 import type { NotificationStore } from '../../ports/notification-store.js'
 
@@ -6,6 +7,7 @@ const EVERY_MS = 10 * 60_000
 interface Stores {
   readonly journal: Journal
   readonly notifications: Pick<NotificationStore, 'forgetNotifications'>
+  readonly checks: Pick<CheckStore, 'forgetResults'>
 }
 
 export interface Retention {
@@ -15,8 +17,8 @@ export interface Retention {
 }
 
 /**
- * Periodically removes old events, old runs, settled quarantined rows and old notifications. Several APIs may do so at once: deleting
- * twice is harmless.
+ * Periodically removes old events, old runs, settled quarantined rows, old notifications and old results of checks.
+ * Several APIs may do so at once: deleting twice is harmless.
  */
 export class Housekeeping {
   readonly #stores: Stores
@@ -43,12 +45,13 @@ export class Housekeeping {
   #forget(): void {
     // The next round comes soon enough; an unavailable database is reported by requests that need it.
     const { eventsHours, runsDays, quarantineDays } = this.#retention
-    const { journal, notifications } = this.#stores
+    const { journal, notifications, checks } = this.#stores
     this.#work = journal
       .forget(eventsHours)
       .then(() => journal.forgetRuns(runsDays))
       .then(() => journal.forgetSettledRows(quarantineDays))
       .then(() => notifications.forgetNotifications(runsDays))
+      .then(() => checks.forgetResults(runsDays))
       .catch(() => {})
   }
 }

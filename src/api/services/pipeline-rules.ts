@@ -1,3 +1,4 @@
+import { sinkMistakes } from '../../model/check.js'
 import type { Mistake } from '../../model/errors.js'
 import { isZone, nextRun } from '../../model/schedule.js'
 import { isTooLong, readTableName, type TableName } from '../../model/table-name.js'
@@ -25,6 +26,7 @@ export function pipelineMistakes(draft: Draft, rules: PipelineRules): Mistake[] 
     ...sourceMistakes(draft),
     ...targetMistakes(draft, rules.targets),
     ...optionMistakes(draft, rules.targets),
+    ...checkMistakes(draft, rules.targets),
     ...connectionMistakes(draft, rules.connections),
     ...keyMistakes(draft),
     ...scheduleMistakes(draft),
@@ -120,6 +122,13 @@ function optionMistakes(draft: Draft, targets: Targets): Mistake[] {
       mistake(`target_options.${field}`, 'OPTION_INVALID', message),
     ),
   ]
+}
+
+/** Rows of a sink are checked before they are sent; the mart behind it cannot be queried. */
+function checkMistakes({ checks = [], target_table, tasks = [] }: Draft, targets: Targets): Mistake[] {
+  const target = tasks.at(-1)?.target_table ?? target_table
+  if (target === undefined || kindOf(target, targets) === null) return []
+  return sinkMistakes(checks, target)
 }
 
 function connectionMistakes(draft: Draft, known: ReadonlySet<string>): Mistake[] {

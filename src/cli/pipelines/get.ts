@@ -27,6 +27,7 @@ function printPipeline({
   source_columns,
   target_options,
   after,
+  checks,
   created_at,
   updated_at,
   ...fields
@@ -38,6 +39,7 @@ function printPipeline({
     key_columns: key_columns.join(', '),
     target_options: JSON.stringify(target_options),
     after: Array.isArray(after) ? after.join(', ') : after,
+    checks: checks.map(({ name }) => name).join(', '),
     created_at: moment(created_at),
     updated_at: moment(updated_at),
   })

@@ -17,6 +17,7 @@ export type RunDetail = Get<'/runs/{id}'>
 export type LogLine = Get<'/runs/{id}/log'>['items'][number]
 export type Status = Get<'/pipelines/{id}/status'>
 export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
+export type CheckState = Get<'/checks'>['items'][number]
 export type Validation = Post<'/validate', 200>
 export type ValidationFinding = Validation['errors'][number]
 export type NotificationRule = Get<'/notifications'>['items'][number]

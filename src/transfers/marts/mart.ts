@@ -1,3 +1,4 @@
+import type { CheckResult } from '../../model/check.js'
 import type { Phase } from '../../model/claim.js'
 import { NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
@@ -12,6 +13,8 @@ export interface MartChange {
   readonly marks: readonly string[]
   /** The time spent on reading the source, if the mart did that. */
   readonly read?: Phase
+  /** What checks found; absent: every row passed. */
+  readonly checks?: readonly CheckResult[]
 }
 
 export const NO_CHANGE: MartChange = { rows: NO_ROWS, refused: [], marks: [] }

@@ -1,4 +1,12 @@
+import {
+  type CheckedBatch,
+  CheckFailure,
+  checkRowBatch,
+  failureOf,
+  type RowCheck,
+} from '../../checks/index.js'
 import { requireBelowBrake } from '../../model/brake.js'
+import { type CheckResult, failureText, isFatal } from '../../model/check.js'
 import { cutText } from '../../model/cut-text.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { isReplaced, type Pipeline } from '../../model/pipeline.js'
@@ -6,9 +14,11 @@ import { heldTexts, quarantineKey } from '../../model/quarantine.js'
 import { NO_ROWS, type RefusedRow } from '../../model/run.js'
 import type { Finding } from '../../model/validation.js'
 import type { BatchId, RejectedRow, Removal, Sink, WriteResult } from '../../ports/sink.js'
+import { onSide } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
 import type { OpenedSink } from '../../sinks/open.js'
 import type { TextValues } from '../../sql/copy-text.js'
-import type { RowBatch } from '../../sql/row-batch.js'
+import { RowBatch } from '../../sql/row-batch.js'
 import type { Column } from '../../sql/selection.js'
 import {
   deletedRows,
@@ -58,6 +68,9 @@ interface SinkParts {
   readonly runId: string
   readonly quarantineLimit: number
   readonly refusedSoFar: number
+  readonly checks: readonly RowCheck[]
+  /** Where checks are evaluated. */
+  readonly session: Session
 }
 
 /** A mart behind a sink. Rejected rows are counted here, so that no sink has to know about the quarantine. */
@@ -74,7 +87,45 @@ export class SinkMart implements RowMart {
     this.#parts.sink.publish(marks, id)
 
   async write(batch: RowBatch, id: BatchId): Promise<MartChange> {
-    return batch.count === 0 ? NO_CHANGE : this.#written(batch, await this.#parts.sink.write(batch, id))
+    return this.#checked(batch, async (rows) => this.#written(rows, await this.#parts.sink.write(rows, id)))
+  }
+
+  /** Evaluates the checks before anything is sent, and leaves out the rows that are to be set aside. */
+  async #checked(batch: RowBatch, write: (rows: RowBatch) => Promise<MartChange>): Promise<MartChange> {
+    const { session, checks, columns, key, target } = this.#parts
+    if (batch.count === 0) return NO_CHANGE
+    if (checks.length === 0) return write(batch)
+    const { results, refused } = await onSide('meta store', 'Checking rows', () =>
+      checkRowBatch({ session, columns, key, checks }, batch),
+    )
+    const fatal = results.filter(isFatal)
+    if (fatal.length > 0) throw new CheckFailure(failureOf(fatal, target), results)
+    if (results.every(({ status }) => status === 'passed')) return write(batch)
+    const rows = this.#setAside(batch, refused, results)
+    const kept = RowBatch.ofRows(batch.rows.filter((_, place) => !refused.has(place)))
+    const change = kept.count === 0 ? NO_CHANGE : await write(kept)
+    const quarantined = change.rows.quarantined + rows.length
+    return {
+      ...change,
+      rows: { ...change.rows, quarantined },
+      refused: [...rows, ...change.refused],
+      checks: results,
+    }
+  }
+
+  #setAside(
+    batch: RowBatch,
+    refused: CheckedBatch['refused'],
+    results: readonly CheckResult[],
+  ): RefusedRow[] {
+    try {
+      return [...refused].map(([row, { check }]) => ({
+        ...this.#refuse(batch, { row, reason: `Check "${check.name}" failed: ${failureText(check)}` }),
+        check: check.name,
+      }))
+    } catch (error) {
+      throw error instanceof VitrinaError ? new CheckFailure(error, results) : error
+    }
   }
 
   async remove(keys: readonly TextValues[], id: BatchId, brake: number): Promise<MartChange> {
@@ -115,8 +166,8 @@ export class SinkMart implements RowMart {
     const replacement = await this.#parts.sink.replacement(this.#parts.runId)
     return {
       isResumable: replacement.isResumable,
-      write: async (batch, id) =>
-        batch.count === 0 ? NO_CHANGE : this.#written(batch, await replacement.write(batch, id)),
+      write: (batch, id) =>
+        this.#checked(batch, async (rows) => this.#written(rows, await replacement.write(rows, id))),
       publish: async (id, { inserted, updated, unchanged }, marks) => {
         const rewritten = updated + unchanged
         return removed(await replacement.publish(id, { rows: inserted + rewritten, rewritten, marks }))

@@ -1,3 +1,11 @@
+import {
+  CheckFailure,
+  failureOf,
+  guardedRelation,
+  isCheckFailure,
+  type RowCheck,
+} from '../../checks/index.js'
+import { type CheckResult, failureText, isFatal } from '../../model/check.js'
 import type { Phase } from '../../model/claim.js'
 import { cutText } from '../../model/cut-text.js'
 import { VitrinaError } from '../../model/errors.js'
@@ -13,6 +21,7 @@ import { columnList } from '../../sql/selection.js'
 import { isPoison, sqlstateOf } from '../../sql/sqlstate.js'
 import { batchError } from '../batch.js'
 import type { MartChange, MartWriter } from './mart.js'
+import { RowSieve, type SetAside, SIFTED } from './row-sieve.js'
 
 /** PostgreSQL may quote a value of any size. */
 const MAX_REASON = 4_000
@@ -23,6 +32,8 @@ export interface RowSource<Rows> {
   bring(rows: Rows): Promise<string>
   /** Writes straight into an empty table and returns the number of rows; null: `bring` is as fast. */
   fill(rows: Rows): Promise<number | null>
+  /** The same rows for `fill`, checked where they are read; null, or absent: these checks need the rows in the session. */
+  guarded?(rows: Rows, checks: readonly RowCheck[]): Rows | null
   /** `bring` reads the source, so its time counts as reading. */
   readonly isReading?: boolean
 }
@@ -54,6 +65,8 @@ export interface TableWriting {
   readonly isEmpty: boolean
   /** Rows that earlier batches of the run have quarantined. */
   readonly refusedSoFar: number
+  /** Checks of rows. */
+  readonly checks: readonly RowCheck[]
 }
 
 interface TableWriterOptions<Rows> extends TableWriting {
@@ -69,8 +82,11 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   readonly #rows: RowSource<Rows>
   readonly #quarantineLimit: number
   readonly #newestBy: readonly string[]
+  readonly #checks: readonly RowCheck[]
   #mode: WriteMode
   #refusedSoFar: number
+  /** An earlier batch had rows that failed a check: it is likely that this one has too. */
+  #sifts = false
 
   constructor(options: TableWriterOptions<Rows>) {
     this.#session = options.session
@@ -80,39 +96,97 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     this.#quarantineLimit = options.quarantineLimit
     this.#mode = options.isEmpty ? 'fill' : 'upsert'
     this.#refusedSoFar = options.refusedSoFar
+    this.#checks = options.checks
   }
 
   async write(rows: Rows): Promise<MartChange> {
+    const refusedBefore = this.#refusedSoFar
+    let sifts = this.#sifts
     for (let mode: WriteMode = this.#mode; ; ) {
       // Never released: history and checkpoint follow with the same transaction id as the rows. A comparison recognizes
       // the pipeline's own rows by it.
       await this.#session.run('SAVEPOINT write')
       try {
-        const written = await this.#attempt(mode, rows)
+        const written = await this.#attempt(mode, rows, sifts)
         failpoint('batch.merged')
         return { ...written, marks: [] }
       } catch (error) {
-        const next = fallback(mode, error)
+        const fails = isCheckFailure(error)
+        const next = fails ? mode : fallback(mode, error)
         if (next === null) throw error instanceof VitrinaError ? error : batchError(error)
         await this.#session.run('ROLLBACK TO write')
+        this.#refusedSoFar = refusedBefore
         mode = next
+        if (fails) this.#sifts = true
+        // A row that the table rejects may fail a check too, or make a check raise an error.
+        sifts ||= (fails || next === 'bisect') && this.#checks.length > 0
         // Rejected rows concern one batch only; a table with rows or repeated keys concern every batch that follows.
         if (next !== 'bisect') this.#mode = next
       }
     }
   }
 
-  async #attempt(mode: WriteMode, rows: Rows): Promise<Written> {
-    if (mode === 'fill') {
-      const filled = await this.#rows.fill(rows)
+  async #attempt(mode: WriteMode, rows: Rows, sifts: boolean): Promise<Written> {
+    // Rows that are written straight into the table can only be checked on their way.
+    const direct = mode === 'fill' && !sifts ? this.#checkedOnTheWay(rows) : null
+    if (direct !== null) {
+      const filled = await this.#rows.fill(direct)
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
     const from = performance.now()
     const relation = await this.#rows.bring(rows)
     const read: Phase = { name: 'read', from, to: performance.now() }
     failpoint('batch.staged')
-    const written = await this.#apply(mode, relation)
+    const written = sifts
+      ? await this.#sifted(mode, relation)
+      : await this.#apply(mode, this.#guarded(relation))
     return this.#rows.isReading === true ? { ...written, read } : written
+  }
+
+  #guarded(relation: string): string {
+    return this.#checks.length === 0 ? relation : guardedRelation(relation, this.#checks, this.#table.key)
+  }
+
+  #checkedOnTheWay(rows: Rows): Rows | null {
+    if (this.#checks.length === 0) return rows
+    return this.#rows.guarded?.(rows, this.#checks) ?? null
+  }
+
+  /** Some rows may fail a check: the rows are stored first, so that those that are written are those that were checked. */
+  async #sifted(mode: WriteMode, relation: string): Promise<Written> {
+    const { columns, key, name } = this.#table
+    const sieve = new RowSieve({ session: this.#session, columns, key, checks: this.#checks })
+    const { results, kept, refused } = await sieve.sift(relation)
+    const target = `${name.schema}.${name.table}`
+    const fatal = results.filter(isFatal)
+    if (fatal.length > 0) throw new CheckFailure(failureOf(fatal, target), results)
+    const rows = await this.#setAside(refused, results)
+    const written = await this.#apply(mode, kept)
+    await sieve.close()
+    const counts = {
+      ...written.rows,
+      read: written.rows.read + rows.length,
+      quarantined: written.rows.quarantined + rows.length,
+    }
+    return { ...written, rows: counts, refused: [...rows, ...written.refused], checks: results }
+  }
+
+  async #setAside(refused: readonly SetAside[], results: readonly CheckResult[]): Promise<RefusedRow[]> {
+    const rows: RefusedRow[] = []
+    for (const { number, check } of refused) {
+      const texts = await this.#textsOf(number, SIFTED)
+      this.#refusedSoFar += 1
+      const row = this.#refusedRow(texts)
+      if (this.#refusedSoFar > this.#quarantineLimit)
+        throw new CheckFailure(this.#tooMany(`${row.key}): check "${check.name}" failed`), results)
+      rows.push({
+        ...row,
+        reason: `Check "${check.name}" failed: ${failureText(check)}`,
+        sqlstate: null,
+        check: check.name,
+      })
+    }
+    return rows
   }
 
   async #apply(mode: WriteMode, relation: string): Promise<Written> {
@@ -203,32 +277,39 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   async #refuse(number: number, error: unknown): Promise<RefusedRow> {
-    const { columns, key, name } = this.#table
-    const names = columns.map((column) => column.name)
-    const texts = await this.#textsOf(number)
-    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
-    const rowKey = quarantineKey(keyValues, texts)
+    const row = this.#refusedRow(await this.#textsOf(number, 'pg_temp.vitrina_sift'))
     const reason = cutText((error as Error).message, MAX_REASON)
     this.#refusedSoFar += 1
-    if (this.#refusedSoFar > this.#quarantineLimit) {
-      throw new VitrinaError(
-        'ROWS_REFUSED',
-        `${name.schema}.${name.table} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${this.#quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
-        `Compare the columns (${columnList(columns)}) with the constraints of the table, or raise quarantine_limit.`,
-        { cause: error, sqlstate: sqlstateOf(error) ?? 'XX000' },
-      )
-    }
-    return { key: rowKey, columns: names, texts, reason, sqlstate: sqlstateOf(error) }
+    if (this.#refusedSoFar > this.#quarantineLimit) throw this.#tooMany(`${row.key}): ${reason}`, error)
+    return { ...row, reason, sqlstate: sqlstateOf(error) }
+  }
+
+  #refusedRow(texts: readonly (string | null)[]): Pick<RefusedRow, 'key' | 'columns' | 'texts'> {
+    const { columns, key } = this.#table
+    const names = columns.map((column) => column.name)
+    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
+    return { key: quarantineKey(keyValues, texts), columns: names, texts }
+  }
+
+  /** `last`: the key of the last row and why it was refused. */
+  #tooMany(last: string, cause?: unknown): VitrinaError {
+    const { columns, name } = this.#table
+    return new VitrinaError(
+      'ROWS_REFUSED',
+      `${name.schema}.${name.table} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${this.#quarantineLimit}). The last one has the key (${last}.`,
+      `Compare the columns (${columnList(columns)}) with the constraints and the checks of the mart, or raise quarantine_limit.`,
+      cause === undefined ? {} : { cause, sqlstate: sqlstateOf(cause) ?? 'XX000' },
+    )
   }
 
   /** The values of a rejected row. Their lengths come first: a row of a gigabyte does not fit into a message. */
-  async #textsOf(number: number): Promise<(string | null)[]> {
+  async #textsOf(number: number, table: string): Promise<(string | null)[]> {
     const { columns, key } = this.#table
     const values = columns.map(({ name, type }) => new StoredValue(quoteIdentifier(name), type))
     const select = async (expressions: readonly string[]): Promise<(string | null)[]> => {
       const selected = expressions.map((expression, index) => `${expression} AS c${index}`)
       const [row = {}] = await this.#session.rows(
-        `SELECT ${selected.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`,
+        `SELECT ${selected.join(', ')} FROM ${table} WHERE vitrina_n = ${number}`,
       )
       return expressions.map((_, index) => row[`c${index}`] ?? null)
     }
@@ -278,4 +359,4 @@ class StoredValue {
   }
 }
 
-type Written = Pick<MartChange, 'rows' | 'refused' | 'read'>
+type Written = Pick<MartChange, 'rows' | 'refused' | 'read' | 'checks'>

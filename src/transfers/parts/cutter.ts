@@ -6,6 +6,7 @@ import { asRelation, type Cursor, cursorColumns, cursorOf, orderBy } from '../..
 import { type Attempt, withoutPass, writingInto } from '../attempt.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
+import { withMartChecks } from '../steps/check.js'
 import { Gathering } from './gathering.js'
 import { cutRanges } from './key-ranges.js'
 import { whyOneStream } from './one-stream.js'
@@ -85,7 +86,7 @@ export class Cutter {
       prepare: () => gathering.create(),
       begun: null,
       finish: async () => {
-        const change = await gathering.publish()
+        const change = await withMartChecks(this.#attempt, await gathering.publish())
         const { position, ...rest } = withoutPass(batches.state)
         const read =
           start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }

@@ -60,9 +60,9 @@ function sourceQuery({ claim, sides }: PartSides): SourceQuery {
 }
 
 function writing({ claim, sides, table }: PartSides): TableWriting {
-  const { examined, chain } = sides
+  const { examined, chain, checks } = sides
   const { plan, refusedSoFar } = claim
-  return writingInto({ claim, examined, chain, mart: table }, { isEmpty: plan.isEmpty, refusedSoFar })
+  return writingInto({ claim, examined, chain, checks, mart: table }, { isEmpty: plan.isEmpty, refusedSoFar })
 }
 
 function tableWriter(part: PartSides, rows: RowSource<string>): TableWriter<string> {

@@ -1,5 +1,7 @@
 import { passFingerprint } from '../../checkpoints/checkpoint.js'
 import { PartLedger } from '../../checkpoints/part-ledger.js'
+import { CheckFailure } from '../../checks/index.js'
+import { addResults, type CheckResult } from '../../model/check.js'
 import { type Phase, partSessionName } from '../../model/claim.js'
 import { VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
@@ -108,6 +110,7 @@ export class TablePart implements PartTransfer {
       return await this.#commit(change, { started, written: performance.now(), earlier })
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
+      if (error instanceof CheckFailure) await this.#record(error.results, null)
       throw error instanceof VitrinaError ? error : batchError(error)
     }
   }
@@ -128,6 +131,7 @@ export class TablePart implements PartTransfer {
         rows: addRows(change.rows, written.rows),
         refused: [...change.refused, ...written.refused],
         marks: [],
+        checks: addResults(change.checks ?? [], written.checks ?? []),
       }
     }
     const read = joined(phases, 'read')
@@ -135,6 +139,11 @@ export class TablePart implements PartTransfer {
       change: read === null ? change : { ...change, read },
       earlier: [joined(phases, 'transform')].filter((phase) => phase !== null),
     }
+  }
+
+  #record(results: readonly CheckResult[], session: MetaSession | null): Promise<void> {
+    const { notes, claim } = this.#opened
+    return notes.checked(results, { batch: claim.part, isPart: true, session })
   }
 
   /** Rows, ledger and history in one transaction; if the mart is in another database, history follows. */
@@ -153,6 +162,7 @@ export class TablePart implements PartTransfer {
     const record = { rows: change.rows, durationMs, phases: durationsOf(spans), spans }
     await onSide('meta store', 'Recording the part', async () => {
       if (change.refused.length > 0) await notes.quarantine(change.refused, meta)
+      if ((change.checks ?? []).length > 0) await this.#record(change.checks!, meta)
       await (isMain ? notes.done(record, meta) : notes.require())
     })
     failpoint('part.written')

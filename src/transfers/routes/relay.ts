@@ -1,3 +1,4 @@
+import { guardedRelation, isPortable, type RowCheck } from '../../checks/index.js'
 import { databaseError, onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { requireUnchanged, type Target } from '../../sinks/postgres/target.js'
@@ -63,6 +64,12 @@ export class Relay implements Mover {
     const rows = await this.#copy(`${selection} ORDER BY ${quoteList(table.key)}`, table.quoted, columns)
     await requireUnchanged(target, table)
     return rows
+  }
+
+  guarded(selection: string, checks: readonly RowCheck[]): string | null {
+    const { columns, table } = this.#parts
+    if (!checks.every(isPortable)) return null
+    return `SELECT ${columnList(columns)} FROM ${guardedRelation(`(${selection}) AS batch`, checks, table.key)}`
   }
 
   /** Adds the rows of a selection to a table with the same columns, in the transaction of the caller. */

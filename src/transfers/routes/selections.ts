@@ -62,9 +62,12 @@ export class SelectionRoute implements Route<string> {
 
   /** In one database the merge compares rows as fast. */
   #pages(name: string, query: SourceQuery, progression: Progression): Reader<string> {
-    const { source, session, mart: table } = this.#attempt
+    const { source, session, mart: table, checks } = this.#attempt
     const pages = new PagedReader(query, progression)
-    const isComparable = name === 'full' && source !== session && !this.isEmpty && table.sameTypes
+    // Checks look at every row of the source, also at those that the mart has already.
+    const isChecked = checks.rows.length > 0
+    const isComparable =
+      name === 'full' && source !== session && !this.isEmpty && table.sameTypes && !isChecked
     return isComparable ? new DifferingPages(pages, { query, session, table }) : pages
   }
 

@@ -7,6 +7,7 @@ import type { NextPosition } from '../changes/change-source.js'
 import { movedTo } from '../progression.js'
 import type { Portion } from '../readers/reader.js'
 import type { Rebuild, Route, Stream } from '../routes/route.js'
+import { withMartChecks } from './check.js'
 import { counted, keysOf } from './pass.js'
 
 interface ReplaceOptions {
@@ -90,7 +91,9 @@ export class Replace<Rows> implements Step {
 
   async #publish({ stream, publish }: Rebuild<Rows>, id: BatchId): Promise<BatchOutcome> {
     const { batches, session, start, fingerprint } = this.#attempt
-    const change = await publish(id, this.#written)
+    const published = await publish(id, this.#written)
+    // A sweep is one of several steps; the mart is checked at the end of its run.
+    const change = this.name === 'replace' ? await withMartChecks(this.#attempt, published) : published
     const { position, ...rest } = withoutPass(batches.state)
     const read =
       start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }

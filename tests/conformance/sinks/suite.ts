@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../../../src/config/settings.js'
 import { createInspection } from '../../../src/main/inspection.js'
 import { targetRules } from '../../../src/main/targets.js'
+import type { Check, OnFailure } from '../../../src/model/check.js'
 import type { PipelineSpec } from '../../../src/model/pipeline.js'
 import type { Reconciler } from '../../../src/ports/reconciler.js'
 import type { SinkModule } from '../../../src/sinks/index.js'
@@ -290,6 +291,75 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
         await mart.expectEqual('id % 2 = 0')
       },
     )
+
+    /** Checks of every type that is possible for rows; two rows fail each of them. */
+    const rowChecks = (source: string, onFailure: OnFailure) =>
+      [
+        { type: 'not_null', column: 'title' },
+        { type: 'accepted_values', column: 'n', values: [0, 1, 2, 3, 4, 5, 6] },
+        { type: 'range', column: 'n', min: 0, max: 6 },
+        { type: 'relationship', column: 'n', to: source, to_column: 'id' },
+        { type: 'unique', column: 'n', over: 'batch' },
+        { type: 'expression', sql: "n >= 0 AND title ~ '^Title'" },
+      ].map((check) => ({ name: check.type, ...check, on_failure: onFailure }) as unknown as Check)
+
+    const resultsOf = (runId: string) =>
+      database.query<{ check_name: string; status: string; failed_rows: number; sample: string[] }>(
+        'SELECT check_name, status, failed_rows::int, sample FROM etl.etl_check_results WHERE run_id = $1 ORDER BY id',
+        [runId],
+      )
+
+    promise('checks rows before they are sent: fail leaves the mart as it was', async () => {
+      const mart = await aMart(300, { batchSize: 100 })
+      await database.query(`UPDATE ${mart.source} SET n = n % 6 + 1`)
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
+      const before = await mart.read()
+      await database.query(`UPDATE ${mart.source} SET n = -3, title = title || '!' WHERE id IN (7, 8)`)
+      for (const check of rowChecks(mart.source, 'fail').filter(
+        ({ type }) => !['not_null', 'unique'].includes(type),
+      )) {
+        await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+          mart.id,
+          JSON.stringify([check]),
+        ])
+        const failed = await mart.run()
+        expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-4103' })
+        expect(failed.error).toContain('(7), (8)')
+        expect(await resultsOf(failed.id)).toEqual([
+          { check_name: check.type, status: 'failed', failed_rows: 2, sample: ['7', '8'] },
+        ])
+        expect(await mart.read()).toEqual(before)
+      }
+    })
+
+    promise('checks rows before they are sent: quarantine and warn', async () => {
+      const mart = await aMart(300, { batchSize: 100 })
+      await database.query(
+        `UPDATE ${mart.source} SET n = id; UPDATE ${mart.source} SET n = -1, title = NULL WHERE id IN (7, 208)`,
+      )
+      const [notNull, , range, , unique] = rowChecks(mart.source, 'warn')
+      const checks = [{ ...notNull!, on_failure: 'quarantine' }, { ...range!, max: 1000 }, { ...unique! }]
+      await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+        mart.id,
+        JSON.stringify(checks),
+      ])
+      const checked = await mart.run()
+      expect(checked).toMatchObject({ status: 'SUCCESS', error: null, rows_read: 300, rows_quarantined: 2 })
+      await mart.expectEqual('id NOT IN (7, 208)')
+      expect(await resultsOf(checked.id)).toEqual([
+        { check_name: 'not_null', status: 'quarantined', failed_rows: 2, sample: ['7', '208'] },
+        { check_name: 'range', status: 'warned', failed_rows: 2, sample: ['7', '208'] },
+        { check_name: 'unique', status: 'passed', failed_rows: 0, sample: [] },
+      ])
+      const held = await database.query(
+        'SELECT row_key, check_name FROM etl.etl_quarantine WHERE pipeline_id = $1 ORDER BY id',
+        [mart.id],
+      )
+      expect(held).toEqual([
+        { row_key: '7', check_name: 'not_null' },
+        { row_key: '208', check_name: 'not_null' },
+      ])
+    })
 
     promise('R3.3 is left in order by a cancelled run, and completed by the next', async () => {
       const mart = await aMart(800, { batchSize: 10 })

@@ -95,7 +95,8 @@ export const notificationsTexts = defineTexts(
       channel: 'Channel',
       channelMissing: 'Select a channel.',
       pipelines: 'Pipelines',
-      pipelinesHint: 'Names separated by commas; * matches any characters. Without names and tags: all pipelines.',
+      pipelinesHint:
+        'Names separated by commas; * matches any characters. Without names and tags: all pipelines.',
       tags: 'Tags',
       tagsHint: 'Pipelines with one of these tags too, separated by commas.',
       quiet: 'Quiet hours',

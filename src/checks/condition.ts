@@ -1,0 +1,111 @@
+import { type Check, columnsOf, toColumnsOf } from '../model/check.js'
+import { readTableName } from '../model/table-name.js'
+import { quoteIdentifier, quoteLiteral, quoteTable } from '../sql/identifiers.js'
+
+/** A column that a check can name, with its type as the database writes it. */
+export interface CheckedColumn {
+  readonly name: string
+  readonly type: string
+}
+
+/** A condition on a row of the relation `batch`. */
+export interface Condition {
+  /** True: the row passes. Never NULL. */
+  readonly passes: string
+  /** An expression over all rows of the relation that `passes` needs, with the name that it uses. */
+  readonly window: { readonly sql: string; readonly name: string } | null
+}
+
+const TEXT_TYPE = /^(?:text|character varying|character|"char"|name|bpchar)(?:\(\d+\))?$/
+const WHOLE_TYPE = /^(?:smallint|integer|bigint)$/
+const SMALL_WHOLE = /^-?\d{1,4}$/
+
+/** The condition of a check of rows; null: it is about the mart as a whole. `place` makes its names unique. */
+export function conditionOf(
+  check: Check,
+  types: ReadonlyMap<string, string>,
+  place: number,
+): Condition | null {
+  switch (check.type) {
+    case 'not_null':
+      // Not IS NOT NULL: that is false for a composite value with one NULL inside.
+      return plain(columnsOf(check).map((name) => `${ref(name)} IS DISTINCT FROM NULL`))
+    case 'accepted_values':
+      return plain([unlessNull(check.column, accepted(check, typeOf(types, check.column)))])
+    case 'range':
+      return plain(rangeOf(check, typeOf(types, check.column)))
+    case 'relationship':
+      return plain([`(${isNullIn(columnsOf(check))} OR ${relatedTo(check)})`])
+    case 'unique':
+      return uniqueOf(columnsOf(check), `vitrina_same_${place}`)
+    case 'expression':
+      // On lines of its own: it may end with a comment.
+      return plain([`(\n${check.sql}\n) IS NOT FALSE`])
+    default:
+      return null
+  }
+}
+
+function plain(conditions: readonly string[]): Condition {
+  return { passes: conditions.join(' AND '), window: null }
+}
+
+function typeOf(types: ReadonlyMap<string, string>, column: string): string {
+  return types.get(column) ?? 'text'
+}
+
+function ref(name: string): string {
+  return `batch.${quoteIdentifier(name)}`
+}
+
+function isNullIn(names: readonly string[]): string {
+  return names.map((name) => `${ref(name)} IS NULL`).join(' OR ')
+}
+
+function unlessNull(column: string, condition: string): string {
+  return `(${ref(column)} IS NULL OR ${condition})`
+}
+
+/** Text is compared byte by byte, whatever the collation of the database. */
+function compared(column: string, type: string): string {
+  return TEXT_TYPE.test(type) ? `${ref(column)}::text COLLATE "C"` : ref(column)
+}
+
+/** In the type of the column, without its length: 9.999 must not become 10.00 before it is compared. */
+function literal(value: string | number | boolean, type: string): string {
+  const text = String(value)
+  if (TEXT_TYPE.test(type)) return `${quoteLiteral(text)}::text`
+  // A fraction, or more than the type holds, is a valid limit.
+  if (WHOLE_TYPE.test(type)) return `${quoteLiteral(text)}::${SMALL_WHOLE.test(text) ? type : 'numeric'}`
+  return `${quoteLiteral(text)}::${type.replace(/\(\d+(?:,-?\d+)?\)/, '')}`
+}
+
+function accepted(check: Extract<Check, { type: 'accepted_values' }>, type: string): string {
+  const values = check.values.map((value) => literal(value, type))
+  return `${compared(check.column, type)} IN (${values.join(', ')})`
+}
+
+function rangeOf({ column, min, max }: Extract<Check, { type: 'range' }>, type: string): string[] {
+  const within = [
+    ...(min === undefined ? [] : [`${compared(column, type)} >= ${literal(min, type)}`]),
+    ...(max === undefined ? [] : [`${compared(column, type)} <= ${literal(max, type)}`]),
+  ]
+  return [unlessNull(column, within.join(' AND '))]
+}
+
+function relatedTo(check: Extract<Check, { type: 'relationship' }>): string {
+  const table = readTableName(check.to)
+  const names = toColumnsOf(check)
+  const same = columnsOf(check).map(
+    (name, place) => `related.${quoteIdentifier(names[place] ?? name)} = ${ref(name)}`,
+  )
+  return `EXISTS (SELECT FROM ${table === null ? quoteIdentifier(check.to) : quoteTable(table)} AS related WHERE ${same.join(' AND ')})`
+}
+
+function uniqueOf(names: readonly string[], name: string): Condition {
+  const by = names.map((column) => ref(column)).join(', ')
+  return {
+    passes: `(${isNullIn(names)} OR batch.${name} = 1)`,
+    window: { sql: `count(*) OVER (PARTITION BY ${by})`, name },
+  }
+}
