@@ -5,6 +5,7 @@ import { FleetLineage } from '../lineage/fleet-lineage.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Lineage } from '../ports/lineage.js'
+import type { PartEngine } from '../ports/part-engine.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -15,6 +16,7 @@ export interface InspectionRules {
   readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly transforms: TransformHosts
+  readonly engine: Pick<PartEngine, 'require'>
   /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
 }

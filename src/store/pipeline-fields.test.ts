@@ -25,6 +25,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   target_table: 'analytics.elsewhere',
   tags: ['heavy'],
   parallelism: 4,
+  engine_options: { profile: 'cluster' },
   schedule_interval: '15m',
   schedule_timezone: 'Europe/Moscow',
 }

@@ -10,6 +10,7 @@ import { catalogStores } from '../../../src/store/catalog-stores.js'
 import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
 import { aPipeline, type PipelineOverrides } from '../../support/builders.js'
+import { anEngine } from '../../support/engine.js'
 import { aDatabase, allOlderEnded, type TestDatabase } from '../../support/database.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
@@ -121,6 +122,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
         targets: targetRules(settings, server.sinks),
         sourceSchemas: ['content'],
         transforms: createTransforms(settings),
+        engine: anEngine(),
       }).reconciler
       closing = () => pool.close()
     }, 300_000)
