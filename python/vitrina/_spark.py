@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import socket
 import sys
 import tempfile
 import threading
@@ -134,10 +135,9 @@ def run_part(access, shared, part):
         except RuntimeError as error:
             raise _problem(str(error), "Install what the file imports for the Python of the executors.")
         _jobs[access["run"]] = job
-    from pyspark import SparkFiles, TaskContext
+    from pyspark import TaskContext
 
-    executor = os.path.basename(os.path.dirname(SparkFiles.getRootDirectory())) or "driver"
-    owner = "spark:%s:%d.%d" % (executor[-24:], os.getpid(), TaskContext.get().taskAttemptId())
+    owner = "spark:%s:%d:%d" % (socket.gethostname(), os.getpid(), TaskContext.get().taskAttemptId())
     return _parts.execute(job, part, owner)
 
 
