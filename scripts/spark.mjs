@@ -29,7 +29,7 @@ await main(async () => {
     VITRINA_TEST_SPARK_HOME: home,
   }
   try {
-    return await runTests(['tests/spark', ...process.argv.slice(2)], { env })
+    return await runTests(['tests/spark', '--no-file-parallelism', ...process.argv.slice(2)], { env })
   } finally {
     endAll(`VITRINA_TEST_SPARK_HOME=${home}`)
     rmSync(home, { recursive: true, force: true })

@@ -113,8 +113,14 @@ def _claim(job, meta, named):
         _roll_back(meta)
         raise
     if found:
-        named.update(found[0])
+        named.update(found[0], session_prefix="vitrina-run %s/%s/%s." % (named["pipeline"], named["fence"], named["part"]))
+        # Sessions of a frozen process are found by their name, and ended.
+        meta.run("SET application_name = '%s'" % session_name(named))
     return bool(found)
+
+
+def session_name(named):
+    return named["session_prefix"] + str(named["claim"])
 
 
 def _execute_claimed(job, meta, named):
@@ -131,6 +137,8 @@ def _execute_claimed(job, meta, named):
         meta.count(job.parts["hand_over"], {**named, "error": json.dumps({"message": str(error)[:2000]})})
         return "handed over"
     except Lost:
+        lease.end()
+        meta.count(job.parts["release"], named)
         return None
     except BaseException:
         lease.end()
@@ -193,10 +201,8 @@ class _Part:
     def run(self):
         job, named = self.job, self.named
         started = time.monotonic()
-        prefix = "vitrina-run %s/%s/%s." % (named["pipeline"], named["fence"], named["part"])
-        named["session_prefix"] = prefix
-        self.target = job.session("target", prefix + str(named["claim"]))
-        self.source = job.session("source", prefix + str(named["claim"]))
+        self.target = job.session("target", session_name(named))
+        self.source = job.session("source", session_name(named))
         for session in (self.source, self.target):
             session.rows(job.ledger["end_earlier"], named)
         earlier = self._take()

@@ -120,12 +120,15 @@ export async function startRunner(
       parts: partQueue,
       ...{ queue, transfers, events, leaseSeconds },
     })
-    const engine = new SparkEngine({ profiles: settings.sparkProfiles, environment: settings.environment }, {
-      metaUrl: writerUrl,
-      sourceUrl: ({ sourceConnection }) => connectionUrl(settings.connections, sourceConnection, readerUrl),
-      targetUrl: ({ targetConnection }) => connectionUrl(settings.connections, targetConnection, writerUrl),
-      leaseSeconds,
-    })
+    const engine = new SparkEngine(
+      { profiles: settings.sparkProfiles, environment: settings.environment },
+      {
+        metaUrl: writerUrl,
+        sourceUrl: ({ sourceConnection }) => connectionUrl(settings.connections, sourceConnection, readerUrl),
+        targetUrl: ({ targetConnection }) => connectionUrl(settings.connections, targetConnection, writerUrl),
+        leaseSeconds,
+      },
+    )
     const parts = {
       ...{ queue, parts: partQueue, worker, engine, transfers, reconciler, events, leaseSeconds },
       ...waits,

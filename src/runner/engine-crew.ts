@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Claim } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import type { PartPlan } from '../model/part.js'
-import type { EngineParts, PartQueue } from '../ports/part-queue.js'
 import type { PartEngine, Submission, SubmissionEnd } from '../ports/part-engine.js'
+import type { EngineParts, PartQueue } from '../ports/part-queue.js'
 import type { Events } from '../telemetry/events.js'
 import type { PartWorker } from './part-worker.js'
 
@@ -93,7 +93,10 @@ export class EngineCrew {
       if (!reported.has(part)) {
         reported.add(part)
         const range = { lo: null, hi: null }
-        events.partDone({ ...this.#claim, part, range, partAttempt: 1, plan: this.#plan, refusedSoFar: 0 }, record)
+        events.partDone(
+          { ...this.#claim, part, range, partAttempt: 1, plan: this.#plan, refusedSoFar: 0 },
+          record,
+        )
       }
     for (const { part, reason } of handedOver) events.partHandedOver(this.#claim, part, reason)
   }

@@ -47,7 +47,8 @@ export class PartQueueRepository implements PartQueue {
       `SELECT (SELECT coalesce(sum(concurrency), 0) FROM etl.etl_runners
                 WHERE stopped_at IS NULL AND heartbeat_at > clock_timestamp() - ${SILENT})
             - (SELECT count(*) FROM etl.etl_pipelines WHERE status IN ${HELD} AND freshness IS NULL)
-            - (SELECT count(*) FROM etl.etl_run_parts WHERE status = 'RUNNING' AND lease_until > clock_timestamp()) AS free`,
+            - (SELECT count(*) FROM etl.etl_run_parts
+                WHERE status = 'RUNNING' AND lease_until > clock_timestamp() AND owner NOT LIKE 'spark:%') AS free`,
     )
     return Math.max(0, Number(row!.free))
   }

@@ -47,6 +47,16 @@ function report(what: string, since: number): void {
   process.stdout.write(`  ${what}: ${((performance.now() - since) / 1000).toFixed(1)} s\n`)
 }
 
+/** Seconds until Spark claimed the first part. */
+async function startOf(runId: string): Promise<string> {
+  const [row] = await main.query<{ seconds: string }>(
+    `SELECT round(extract(epoch FROM min(q.started_at) - r.started_at), 1)::text AS seconds
+       FROM etl.etl_runs r JOIN etl.etl_run_parts q ON q.run_id = r.id WHERE r.id = $1 GROUP BY r.started_at`,
+    [runId],
+  )
+  return row!.seconds
+}
+
 function finished(runId: string): Promise<RunRow> {
   return runEnded(main, runId, PATIENCE_MS)
 }
@@ -84,7 +94,10 @@ describe(`${ROWS} rows with a heavy function`, () => {
     const since = performance.now()
     const runId = await requestRun(main, mart.pipeline.id)
     await finished(runId)
-    report(`engine: spark, ${ROWS} rows, 2 executors`, since)
+    report(
+      `engine: spark, ${ROWS} rows, 2 executors, ${await startOf(runId)} s of it until the first part`,
+      since,
+    )
     await expectExact(mart, runId)
     await stop(runner)
   })
@@ -131,10 +144,10 @@ describe(`${ROWS} rows with a heavy function`, () => {
     )
     const frozen = workers[0]!.freeze()
     if (held !== undefined)
-      await waitFor(
-        async () => (await partsOf(main, runId))[held.part - 1]!.attempts > held.attempts,
-        { what: 'the part of the frozen worker to be claimed again', timeoutMs: PATIENCE_MS },
-      ).finally(() => thaw(frozen))
+      await waitFor(async () => (await partsOf(main, runId))[held.part - 1]!.attempts > held.attempts, {
+        what: 'the part of the frozen worker to be claimed again',
+        timeoutMs: PATIENCE_MS,
+      }).finally(() => thaw(frozen))
     thaw(frozen)
     await expectExact(mart, runId)
     await workers[0]!.kill()

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { patchedBy, type Patch } from '../stress/patches.js'
+import { type Patch, patchedBy } from '../stress/patches.js'
 import { aPipeline, type BuiltPipeline, type PipelineOverrides } from '../support/builders.js'
 import type { TestDatabase } from '../support/database.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'

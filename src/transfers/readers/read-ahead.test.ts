@@ -44,7 +44,8 @@ describe('reading ahead', () => {
   it('throws the error of a transform when its portion is taken, and not before', async () => {
     const reader = aReader(2)
     const chain = {
-      columns: [], segments: [],
+      columns: [],
+      segments: [],
       run: async (batch: RowBatch) => {
         if (batch.rows[0]![0] === '2') throw new Error('no')
         return batch

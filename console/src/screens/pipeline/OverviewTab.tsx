@@ -94,6 +94,7 @@ function CheckpointPanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function About({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
   const { description, schedule_interval, schedule_timezone, mode, created_at, updated_at } = pipeline
+  const { engine, engine_options } = pipeline
   return (
     <Panel title={texts.about}>
       {description === '' ? (
@@ -104,6 +105,7 @@ function About({ pipeline }: { readonly pipeline: Pipeline }) {
       <FactList
         facts={[
           [texts.mode, texts.modes[mode]],
+          [texts.engine, texts.engines[engine](engine_options.profile ?? null)],
           [
             texts.schedule,
             schedule_interval === null ? (

@@ -44,6 +44,11 @@ export const pipelineTexts = defineTexts(
     about: 'About',
     noDescription: 'No description.',
     schedule: 'Schedule',
+    engine: 'Engine',
+    engines: {
+      local: () => 'runners',
+      spark: (profile: string | null) => (profile === null ? 'Spark' : `Spark, profile ${profile}`),
+    },
     mode: 'Mode',
     modes: { full: 'full: all rows', incremental: 'incremental: rows after the checkpoint' },
     changed: 'Changed',
@@ -136,6 +141,11 @@ export const pipelineTexts = defineTexts(
     about: 'О пайплайне',
     noDescription: 'Описания нет.',
     schedule: 'Расписание',
+    engine: 'Движок',
+    engines: {
+      local: () => 'раннеры',
+      spark: (profile: string | null) => (profile === null ? 'Spark' : `Spark, профиль ${profile}`),
+    },
     mode: 'Режим',
     modes: { full: 'full: все строки', incremental: 'incremental: строки после контрольной точки' },
     changed: 'Изменён',
