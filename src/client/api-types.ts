@@ -1901,6 +1901,8 @@ export interface components {
          *       ],
          *       "batch_size": "auto",
          *       "parallelism": 1,
+         *       "engine": "local",
+         *       "engine_options": {},
          *       "enabled": true,
          *       "freshness": null,
          *       "schedule_interval": "15m",
@@ -1938,6 +1940,16 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @enum {string}
+             */
+            engine: "local" | "spark";
+            /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+            engine_options: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
             /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
             freshness: "live" | null;
             /**
@@ -2135,6 +2147,23 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
+            /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @default local
+             * @enum {string}
+             */
+            engine?: "local" | "spark";
+            /**
+             * @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.
+             * @default {}
+             * @example {
+             *       "profile": "cluster"
+             *     }
+             */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
             /**
              * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
@@ -2434,6 +2463,13 @@ export interface components {
             description?: string | null;
             /** @description Runners run only enabled pipelines. */
             enabled?: boolean | null;
+            /** @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto. */
+            engine?: ("local" | "spark") | null;
+            /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            } | null;
             /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
             freshness?: ("live" | null) | null;
             /** @description For mode full: upsert in batches, or replace the whole mart at once. */
@@ -3085,6 +3121,23 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @default local
+             * @enum {string}
+             */
+            engine?: "local" | "spark";
+            /**
+             * @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.
+             * @default {}
+             * @example {
+             *       "profile": "cluster"
+             *     }
+             */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
+            /**
              * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
              */
@@ -3274,6 +3327,23 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
+            /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @default local
+             * @enum {string}
+             */
+            engine?: "local" | "spark";
+            /**
+             * @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.
+             * @default {}
+             * @example {
+             *       "profile": "cluster"
+             *     }
+             */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
             /**
              * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
@@ -4501,6 +4571,16 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /**
+                         * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+                         * @enum {string}
+                         */
+                        engine: "local" | "spark";
+                        /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+                        engine_options: {
+                            /** @description The profile in SPARK_PROFILES. */
+                            profile?: string;
+                        };
                         /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
                         freshness: "live" | null;
                         /**
@@ -4736,6 +4816,16 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /**
+                         * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+                         * @enum {string}
+                         */
+                        engine: "local" | "spark";
+                        /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+                        engine_options: {
+                            /** @description The profile in SPARK_PROFILES. */
+                            profile?: string;
+                        };
                         /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
                         freshness: "live" | null;
                         /**
@@ -5727,6 +5817,16 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /**
+                         * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+                         * @enum {string}
+                         */
+                        engine: "local" | "spark";
+                        /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+                        engine_options: {
+                            /** @description The profile in SPARK_PROFILES. */
+                            profile?: string;
+                        };
                         /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
                         freshness: "live" | null;
                         /**

@@ -12,6 +12,7 @@ import {
   type HeavyMart,
   PARTS,
   PATIENCE_MS,
+  type Part,
   partsOf,
   ROWS,
   type RunnerOptions,
@@ -119,16 +120,16 @@ describe(`${ROWS} rows with a heavy function`, () => {
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
     const done = await whenDone(main, runId, 3)
-    const frozen = workers[0]!.freeze()
+    const { frozen } = await freezeInPart(workers[0]!, runId)
     try {
       await expectExact(mart, runId)
     } finally {
       thaw(frozen)
     }
     expect(await partsOf(main, runId)).toEqual(expect.arrayContaining(done))
-    // Woken, its processes find that their part is not theirs any more.
     await workers[0]!.kill()
     workers[0] = await cluster.addWorker()
+    // Woken, its processes found that their part was not theirs any more.
     await expectExact(mart, runId)
     await stop(runner)
   })
@@ -138,17 +139,11 @@ describe(`${ROWS} rows with a heavy function`, () => {
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
     await whenDone(main, runId, 2)
-    const own = new Set(workers[0]!.processes())
-    const held = (await partsOf(main, runId)).find(
-      ({ status, owner }) => status === 'RUNNING' && own.has(Number(owner?.split(':')[2])),
-    )
-    const frozen = workers[0]!.freeze()
-    if (held !== undefined)
-      await waitFor(async () => (await partsOf(main, runId))[held.part - 1]!.attempts > held.attempts, {
-        what: 'the part of the frozen worker to be claimed again',
-        timeoutMs: PATIENCE_MS,
-      }).finally(() => thaw(frozen))
-    thaw(frozen)
+    const { frozen, part, attempts } = await freezeInPart(workers[0]!, runId)
+    await waitFor(async () => (await partsOf(main, runId))[part - 1]!.attempts > attempts, {
+      what: 'the part of the frozen worker to be claimed again',
+      timeoutMs: PATIENCE_MS,
+    }).finally(() => thaw(frozen))
     await expectExact(mart, runId)
     await workers[0]!.kill()
     workers[0] = await cluster.addWorker()
@@ -193,6 +188,21 @@ describe(`${ROWS} rows with a heavy function`, () => {
     await stop(second)
   })
 })
+
+/** Freezes a worker while one of its processes works on a part. Frozen, it does not finish it meanwhile. */
+function freezeInPart(worker: SparkWorker, runId: string): Promise<Part & { frozen: number[] }> {
+  return waitFor(
+    async () => {
+      const frozen = worker.freeze()
+      const held = (await partsOf(main, runId)).find(
+        ({ status, owner }) => status === 'RUNNING' && frozen.includes(Number(owner?.split(':')[2])),
+      )
+      if (held === undefined) thaw(frozen)
+      return held === undefined ? null : { ...held, frozen }
+    },
+    { what: 'the worker to work on a part', timeoutMs: PATIENCE_MS },
+  )
+}
 
 function isRunning(pid: number): boolean {
   try {
