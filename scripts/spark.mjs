@@ -29,7 +29,10 @@ await main(async () => {
     VITRINA_TEST_SPARK_HOME: home,
   }
   try {
-    return await runTests(['tests/spark', '--no-file-parallelism', ...process.argv.slice(2)], { env })
+    const given = process.argv.slice(2)
+    const files = given.some((arg) => arg.startsWith('tests/')) ? [] : ['tests/spark']
+    // One cluster at a time.
+    return await runTests([...files, '--no-file-parallelism', ...given], { env })
   } finally {
     endAll(`VITRINA_TEST_SPARK_HOME=${home}`)
     rmSync(home, { recursive: true, force: true })

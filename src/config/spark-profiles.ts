@@ -8,10 +8,10 @@ const profile = z.strictObject({
   submit: text.default('spark-submit'),
   master: text,
   conf: z
-    .record(
-      z.string().regex(/^spark\.[\w.-]+$/, 'must be names such as spark.executor.memory'),
-      z.union([z.string(), z.number(), z.boolean()]).transform(String),
-    )
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .refine((conf) => Object.keys(conf).every((name) => /^spark\.[\w.-]+$/.test(name)), {
+      error: 'must have names such as spark.executor.memory',
+    })
     // The runner ends a run by ending the driver, and gives it its secrets: both work for its own child only.
     .refine((conf) => (conf[CLUSTER_MODE] ?? 'client') === 'client', {
       error: `must not set ${CLUSTER_MODE}: the runner starts the driver as its own child (client mode)`,

@@ -39,15 +39,11 @@ def title_of_one(rows):
     return [{**row, "title": None if row["id"] == 15000 else row["title"]} for row in rows]
 `
 
-let cluster: SparkCluster
 let main: TestDatabase
 let warehouse: TestDatabase
 let tasks: string
 
 beforeAll(async () => {
-  cluster = await SparkCluster.start()
-  await cluster.addWorker()
-  await cluster.addWorker()
   main = await aDatabase()
   warehouse = await aDatabase({ migrated: false })
   tasks = await someTaskFiles({ 'pass_on.py': PASS_ON, 'functions.py': FUNCTIONS })
@@ -56,7 +52,7 @@ beforeAll(async () => {
 
 function aRunner(options: Partial<RunnerOptions> = {}): SpawnedVitrina {
   const env = { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url, ...options.env }
-  return aSparkRunner(main, { cluster, tasks, ...options, env })
+  return aSparkRunner(main, { cluster: null, tasks, ...options, env })
 }
 
 async function stop(runner: SpawnedVitrina): Promise<void> {
@@ -118,7 +114,7 @@ it('values of every type arrive as they left', { timeout: PATIENCE_MS }, async (
 })
 
 it('replaces a mart in parts', { timeout: PATIENCE_MS }, async () => {
-  const mart = await aHeavyMart(main, main, { parallelism: 4, fullStrategy: 'replace' })
+  const mart = await aHeavyMart(main, main, { parallelism: 4, fullStrategy: 'replace', deleteBrake: 1 })
   await main.query(`INSERT INTO ${mart.table} (id, title) VALUES (-1, 'gone')`)
   const runner = aRunner()
   expect(await run(mart.pipeline.id)).toMatchObject({
@@ -247,9 +243,11 @@ describe('the driver ends', () => {
 it('shows no secret in arguments, in the log, or in the pages of Spark', {
   timeout: PATIENCE_MS,
 }, async () => {
+  const cluster = await SparkCluster.start()
+  await cluster.addWorker()
   const mart = await aHeavyMart(main, main, { parallelism: 16, tasks: slow })
   const conf = { 'spark.authenticate.secret': 'hush-hush-conf', 'spark.ui.port': '0' }
-  const runner = aRunner({ conf, env: { LOG_LEVEL: 'debug' } })
+  const runner = aRunner({ cluster, conf, env: { LOG_LEVEL: 'debug' } })
   const runId = await requestRun(main, mart.pipeline.id)
   await whenDone(main, runId, 1)
   const passwords = ['writer', 'reader'].map((login) => new URL(main.loginUrl(login as 'writer')).password)

@@ -4,7 +4,7 @@ import { type Patch, patchedBy } from '../stress/patches.js'
 import { aPipeline, type BuiltPipeline, type PipelineOverrides } from '../support/builders.js'
 import type { TestDatabase } from '../support/database.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { aSparkFolder, type SparkCluster, sparkEnvironment } from '../support/spark.js'
+import { aSparkFolder, profileWithoutCluster, type SparkCluster, sparkEnvironment } from '../support/spark.js'
 import { waitFor } from '../support/wait.js'
 
 /** 2 million unless set. */
@@ -105,7 +105,8 @@ export async function aHeavyMart(
 }
 
 export interface RunnerOptions {
-  readonly cluster: SparkCluster
+  /** Null: the driver executes the parts itself. */
+  readonly cluster: SparkCluster | null
   readonly tasks: string
   readonly conf?: Record<string, string>
   readonly env?: Record<string, string>
@@ -116,7 +117,7 @@ export function aSparkRunner(main: TestDatabase, options: RunnerOptions): Spawne
   const { cluster, tasks, conf = {}, env = {}, patches = [] } = options
   return spawnVitrina(['runner'], {
     DATABASE_URL: main.url,
-    SPARK_PROFILES: JSON.stringify({ cluster: cluster.profile(conf) }),
+    SPARK_PROFILES: JSON.stringify({ cluster: cluster?.profile(conf) ?? profileWithoutCluster(conf) }),
     VITRINA_PYTHON_TASKS: tasks,
     RUNNER_LEASE_SECONDS: '5',
     RUNNER_POLL_INTERVAL_MS: '200',

@@ -96,6 +96,12 @@ export class SparkCluster {
   }
 }
 
+/** A profile without a cluster: the driver itself executes the tasks, two at a time, and tries each four times. */
+export function profileWithoutCluster(conf: Record<string, string> = {}): Record<string, unknown> {
+  const submit = join(installed().home, 'bin/spark-submit')
+  return { submit, master: 'local[2,4]', conf: { ...CONF, ...conf } }
+}
+
 /** Small, and quick to notice that a process does not answer. */
 const CONF: Record<string, string> = {
   'spark.driver.host': '127.0.0.1',

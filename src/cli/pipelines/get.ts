@@ -26,6 +26,7 @@ function printPipeline({
   key_columns,
   source_columns,
   target_options,
+  engine_options,
   created_at,
   updated_at,
   ...fields
@@ -36,6 +37,7 @@ function printPipeline({
     source_columns: source_columns.join(', '),
     key_columns: key_columns.join(', '),
     target_options: JSON.stringify(target_options),
+    engine_options: JSON.stringify(engine_options),
     created_at: moment(created_at),
     updated_at: moment(updated_at),
   })
