@@ -26,7 +26,7 @@ beforeAll(async () => {
     ANALYZE content.thing, content.plain`)
 })
 
-/** Stands in for spark-submit: it records how it was started, and does what `lines` say. */
+/** A program instead of spark-submit: it records its arguments, and executes `lines`. */
 async function aProgram(lines: string): Promise<{ file: string; folder: string }> {
   const folder = await aFolder()
   const file = join(folder, 'spark-submit')
@@ -142,7 +142,7 @@ describe('a runner', () => {
     expect(await run(main, id)).toMatchObject({ status: 'FAILED', error_code: 'VTR-5005' })
   })
 
-  it('starts the driver three times, without a secret in its arguments, and reports what it said', async () => {
+  it('starts the driver three times, without a secret in its arguments, and reports its reason', async () => {
     const problem = '{"message": "The cluster is on holiday.", "hint": "Wait."}'
     const { file, folder } = await aProgram(
       `printf '%s' "$VITRINA_SPARK_JOB" > "$(dirname "$0")/job"; echo 'vitrina-problem ${problem}'; exit 1`,

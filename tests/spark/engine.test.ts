@@ -5,12 +5,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Patch } from '../stress/patches.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
+import { freePorts } from '../support/ports.js'
 import { livingProcesses } from '../support/proc.js'
 import { ROOT, type SpawnedVitrina } from '../support/processes.js'
 import { type RunRow, requestRun, runEnded } from '../support/runs.js'
 import { aSparkFolder, driverOf, driverStarted, SparkCluster } from '../support/spark.js'
 import { PASS_ON, TYPES } from '../support/value-types.js'
-import { waitFor } from '../support/wait.js'
 import {
   aHeavyMart,
   aSource,
@@ -243,10 +243,11 @@ describe('the driver ends', () => {
 it('shows no secret in arguments, in the log, or in the pages of Spark', {
   timeout: PATIENCE_MS,
 }, async () => {
+  const [port] = await freePorts(1)
   const cluster = await SparkCluster.start()
   await cluster.addWorker()
   const mart = await aHeavyMart(main, main, { parallelism: 16, tasks: slow })
-  const conf = { 'spark.authenticate.secret': 'hush-hush-conf', 'spark.ui.port': '0' }
+  const conf = { 'spark.authenticate.secret': 'hush-hush-conf', 'spark.ui.port': String(port) }
   const runner = aRunner({ cluster, conf, env: { LOG_LEVEL: 'debug' } })
   const runId = await requestRun(main, mart.pipeline.id)
   await whenDone(main, runId, 1)
@@ -259,8 +260,7 @@ it('shows no secret in arguments, in the log, or in the pages of Spark', {
     .filter(({ command }) => /spark|vitrina/i.test(command))
     .map(({ command }) => command)
   expect(commands.length).toBeGreaterThan(4)
-  const driver = driverOf(runner).find(({ command }) => command.includes('SparkSubmit'))!
-  const ui = await pagesOf(driver.pid)
+  const ui = await pagesOf(port!)
   expect(ui.join('')).toContain('spark.app.name')
   await runEnded(main, runId, PATIENCE_MS)
   const plans = await main.query('SELECT parts_plan::text FROM etl.etl_runs WHERE id = $1', [runId])
@@ -271,37 +271,12 @@ it('shows no secret in arguments, in the log, or in the pages of Spark', {
   await stop(runner)
 })
 
-/** The environment page of the driver, and what its API says about executors and jobs. */
-async function pagesOf(pid: number): Promise<string[]> {
-  const port = await waitFor(async () => listeningPorts(pid).find(async (one) => isUi(one)), {
-    what: 'the UI',
-  })
-  for (const one of [port, ...listeningPorts(pid)])
-    if (await isUi(one)) {
-      const base = `http://127.0.0.1:${one}`
-      const [app] = (await (await fetch(`${base}/api/v1/applications`)).json()) as { id: string }[]
-      const paths = ['/environment/', `/api/v1/applications/${app!.id}/environment`, '/executors/', '/jobs/']
-      return Promise.all(paths.map(async (path) => (await fetch(base + path)).text()))
-    }
-  throw new Error('the driver has no UI')
-}
-
-async function isUi(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/api/v1/applications`, { signal: AbortSignal.timeout(3_000) }).then(
-    ({ ok }) => ok,
-    () => false,
-  )
-}
-
-/** TCP ports on which a process listens, from /proc. */
-function listeningPorts(pid: number): number[] {
-  const lines = ['tcp', 'tcp6'].flatMap((kind) =>
-    readFileSync(`/proc/${pid}/net/${kind}`, 'utf8').split('\n').slice(1),
-  )
-  return lines
-    .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields[3] === '0A')
-    .map((fields) => Number.parseInt(fields[1]!.split(':')[1]!, 16))
+/** The environment page of the driver, and what its API answers about it. */
+async function pagesOf(port: number): Promise<string[]> {
+  const base = `http://127.0.0.1:${port}`
+  const [app] = (await (await fetch(`${base}/api/v1/applications`)).json()) as { id: string }[]
+  const paths = ['/environment/', `/api/v1/applications/${app!.id}/environment`, '/executors/', '/jobs/']
+  return Promise.all(paths.map(async (path) => (await fetch(base + path)).text()))
 }
 
 describe('without the line of a part in the transaction of its rows', () => {

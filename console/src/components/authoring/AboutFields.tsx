@@ -94,7 +94,7 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
 
 const ENGINES = ['local', 'spark'] as const
 
-/** The profile is asked for only if the engine has profiles. */
+/** Only Spark has profiles. */
 function EngineFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const { engine, engine_options: options } = spec
