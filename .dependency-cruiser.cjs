@@ -51,6 +51,8 @@ const ROOMS = {
   scopes: ['model', 'ports', 'sql', 'postgres', 'guard'],
   reconcile: ['model', 'ports', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks'],
   data: ['model', 'ports', 'sql', 'postgres', 'sinks'],
+  // Starts the driver of a Spark job, which reads what to do from the meta store.
+  spark: ['model', 'ports', 'config'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],
@@ -71,7 +73,7 @@ const DOORS = {
   clickhouse: { is: '(^|/)node_modules/@clickhouse/', rooms: 'sinks/clickhouse' },
   fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },
   notifications: { is: '(^|/)node_modules/(nodemailer|standardwebhooks)/', rooms: 'notify' },
-  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms|main' },
+  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms|spark|main' },
 }
 
 /** Tests, and what only tests read. */

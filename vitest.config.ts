@@ -12,6 +12,8 @@ export default defineConfig({
       ...configDefaults.exclude,
       // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
       ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**']),
+      // They need Spark: `npm run test:spark` installs it and says where.
+      ...(process.env.VITRINA_TEST_SPARK ? [] : ['tests/spark/**']),
       // They need a container engine and its images: `npm run test:stand` prepares both.
       ...(process.env.VITRINA_TEST_STAND ? [] : ['tests/stand/**']),
     ],

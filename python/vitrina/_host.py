@@ -12,11 +12,11 @@ import os
 import struct
 import sys
 
-from ._codec import Codec, Column, checked
 from ._limits import bound_memory, die_with, refuse_processes
 from ._loader import Loader
 from ._problems import Refused, shown
 from ._report import failure_of
+from ._steps import Steps
 
 _LENGTHS = struct.Struct(">II")
 #: Above the descriptors that careless code closes.
@@ -95,8 +95,7 @@ class Host:
     def __init__(self, wire):
         self.wire = wire
         self.loader = None
-        self.steps = []
-        self.codec = None
+        self.steps = None
 
     def serve(self):
         while True:
@@ -117,11 +116,7 @@ class Host:
         self.wire.send({"op": "ready"})
 
     def on_open(self, header, _payload):
-        incoming = _columns(header["columns"])
-        self.steps = [
-            (step["name"], self.loader.functions[step["name"]], _columns(step["columns"])) for step in header["steps"]
-        ]
-        self.codec = Codec(incoming, self.steps[-1][2])
+        self.steps = Steps(self.loader.functions, header)
 
     def on_batch(self, header, payload):
         answer, body = self._transformed(payload, header["rows"])
@@ -129,18 +124,14 @@ class Host:
         self.wire.send(answer, body)
 
     def _transformed(self, payload, count):
-        name, rows = self.steps[0][0], []
+        steps = self.steps
         try:
-            rows, before = self.codec.decode(payload, count)
-            values = []
-            for name, function, columns in self.steps:
-                self.wire.mark("step " + name)
-                rows, values = checked(function(rows), columns) if rows else (rows, [[] for _ in columns])
-            return {"op": "rows", "rows": len(rows)}, self.codec.encode(values, before)
+            body, rows = steps.run(payload, count, lambda name: self.wire.mark("step " + name))
+            return {"op": "rows", "rows": rows}, body
         except Refused as refused:
-            return _refusal(refused, name, rows), b""
+            return _refusal(refused, steps.name, steps.rows), b""
         except BaseException as error:
-            return _failure(error, name, rows), b""
+            return _failure(error, steps.name, steps.rows), b""
 
 
 def _failure(error, name, rows):
@@ -160,10 +151,6 @@ def _refusal(refused, name, rows):
         sample = rows[refused.row]
     told = None if sample is None else shown(sample, 1000)
     return {"op": "refused", "transform": name, "what": what, "row": refused.row, "sample": told, "hint": refused.hint}
-
-
-def _columns(described):
-    return [Column(one["name"], one["type"]) for one in described]
 
 
 def main():

@@ -1,3 +1,4 @@
+import { type NamedStatement, valuesFor } from '../model/engine.js'
 import { VitrinaError } from '../model/errors.js'
 import { NO_ROWS, type RowCounts } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
@@ -15,6 +16,39 @@ export interface PartLedgerOptions {
   /** The session is connected to the main database, whose own etl.etl_run_parts is the ledger. */
   readonly isMain: boolean
 }
+
+/** What a part does in the database of its mart, besides its rows. `claim` is the number of the claim. */
+export const LEDGER_STATEMENTS = {
+  /** Not in the main database: an earlier claim of the part cannot commit any more. */
+  take: {
+    text: `INSERT INTO etl.etl_run_parts AS p (run_id, part, pipeline_id, attempts, status) VALUES ($1, $2, $3, $4, 'RUNNING')
+       ON CONFLICT (run_id, part) DO UPDATE SET attempts = excluded.attempts
+        WHERE p.attempts <= excluded.attempts AND p.status <> 'DONE'`,
+    values: ['run', 'part', 'pipeline', 'claim'],
+  },
+  taken: {
+    text: 'SELECT status, counts::text FROM etl.etl_run_parts WHERE run_id = $1 AND part = $2',
+    values: ['run', 'part'],
+  },
+  /** The lock makes a successor that takes the fence wait for this commit, or this part see the new fence. */
+  hold: {
+    text: 'SELECT 1 AS held FROM etl.etl_state WHERE pipeline_id = $1 AND fence = $2 FOR SHARE',
+    values: ['pipeline', 'fence'],
+  },
+  /** Not in the main database. */
+  complete: {
+    text: `UPDATE etl.etl_run_parts SET status = 'DONE', counts = $4
+        WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING'`,
+    values: ['run', 'part', 'claim', 'counts'],
+  },
+  /** A process that froze in this part may still hold locks. Its lease has expired: it cannot commit any more. */
+  end_earlier: {
+    text: `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+        WHERE starts_with(application_name, $1) AND application_name <> $1 || $2 AND usename = current_user
+          AND nullif(split_part(application_name, '.', 2), '')::integer < $2::integer`,
+    values: ['session_prefix', 'claim'],
+  },
+} as const satisfies Record<string, NamedStatement>
 
 /**
  * The authoritative list of committed parts: etl.etl_run_parts in the database of the mart. A line is written in the
@@ -66,36 +100,23 @@ export class PartLedger {
   async take({ part, attempt }: LedgerPart): Promise<RowCounts | null> {
     const { isMain, runId, pipelineId } = this.#options
     if (isMain) return null
-    await this.#session.count(
-      `INSERT INTO etl.etl_run_parts AS p (run_id, part, pipeline_id, attempts, status) VALUES ($1, $2, $3, $4, 'RUNNING')
-       ON CONFLICT (run_id, part) DO UPDATE SET attempts = excluded.attempts
-        WHERE p.attempts <= excluded.attempts AND p.status <> 'DONE'`,
-      [runId, part, pipelineId, attempt],
-    )
-    const [row] = await this.#session.rows(
-      'SELECT status, counts::text FROM etl.etl_run_parts WHERE run_id = $1 AND part = $2',
-      [runId, part],
-    )
+    const named = { run: runId, part, pipeline: pipelineId, claim: attempt }
+    const { take, taken } = LEDGER_STATEMENTS
+    await this.#session.count(take.text, valuesFor(take, named))
+    const [row] = await this.#session.rows(taken.text, valuesFor(taken, named))
     return row?.status === 'DONE' ? readCounts(row.counts) : null
   }
 
-  /**
-   * Called in the transaction of the rows, last. The lock makes a successor that takes the fence wait for this commit,
-   * or this part see the new fence.
-   */
+  /** Called in the transaction of the rows, last. */
   async complete({ part, attempt }: LedgerPart, rows: RowCounts): Promise<void> {
     const { isMain, runId, pipelineId, fence } = this.#options
-    const held = await this.#session.rows(
-      'SELECT 1 AS held FROM etl.etl_state WHERE pipeline_id = $1 AND fence = $2 FOR SHARE',
-      [pipelineId, fence],
-    )
+    const counts = JSON.stringify(rows)
+    const named = { run: runId, part, pipeline: pipelineId, fence, claim: attempt, counts }
+    const { hold, complete } = LEDGER_STATEMENTS
+    const held = await this.#session.rows(hold.text, valuesFor(hold, named))
     if (held.length !== 1) throw partLost(part)
     if (isMain) return
-    const done = await this.#session.count(
-      `UPDATE etl.etl_run_parts SET status = 'DONE', counts = $4
-        WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING'`,
-      [runId, part, attempt, JSON.stringify(rows)],
-    )
+    const done = await this.#session.count(complete.text, valuesFor(complete, named))
     if (done !== 1) throw partLost(part)
   }
 

@@ -2660,6 +2660,8 @@ export interface components {
          *       ],
          *       "batch_size": "auto",
          *       "parallelism": 1,
+         *       "engine": "local",
+         *       "engine_options": {},
          *       "enabled": true,
          *       "freshness": null,
          *       "schedule_interval": "15m",
@@ -2844,6 +2846,16 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @enum {string}
+             */
+            engine: "local" | "spark";
+            /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+            engine_options: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
             /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
             freshness: string | null;
             /**
@@ -3088,6 +3100,23 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
+            /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @default local
+             * @enum {string}
+             */
+            engine?: "local" | "spark";
+            /**
+             * @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.
+             * @default {}
+             * @example {
+             *       "profile": "cluster"
+             *     }
+             */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
             /**
              * @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
@@ -3402,6 +3431,13 @@ export interface components {
             description?: string | null;
             /** @description Runners run only enabled pipelines. */
             enabled?: boolean | null;
+            /** @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto. */
+            engine?: ("local" | "spark") | null;
+            /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            } | null;
             /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
             freshness?: (string | null) | null;
             /** @description For mode full: upsert in batches, or replace the whole mart at once. */
@@ -4084,6 +4120,23 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @default local
+             * @enum {string}
+             */
+            engine?: "local" | "spark";
+            /**
+             * @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.
+             * @default {}
+             * @example {
+             *       "profile": "cluster"
+             *     }
+             */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
+            /**
              * @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
              * @example 5m
@@ -4303,6 +4356,23 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
+            /**
+             * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+             * @default local
+             * @enum {string}
+             */
+            engine?: "local" | "spark";
+            /**
+             * @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.
+             * @default {}
+             * @example {
+             *       "profile": "cluster"
+             *     }
+             */
+            engine_options?: {
+                /** @description The profile in SPARK_PROFILES. */
+                profile?: string;
+            };
             /**
              * @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
@@ -5749,6 +5819,16 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /**
+                         * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+                         * @enum {string}
+                         */
+                        engine: "local" | "spark";
+                        /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+                        engine_options: {
+                            /** @description The profile in SPARK_PROFILES. */
+                            profile?: string;
+                        };
                         /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
                         freshness: string | null;
                         /**
@@ -6133,6 +6213,16 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /**
+                         * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+                         * @enum {string}
+                         */
+                        engine: "local" | "spark";
+                        /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+                        engine_options: {
+                            /** @description The profile in SPARK_PROFILES. */
+                            profile?: string;
+                        };
                         /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
                         freshness: string | null;
                         /**
@@ -7458,6 +7548,16 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /**
+                         * @description What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.
+                         * @enum {string}
+                         */
+                        engine: "local" | "spark";
+                        /** @description Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none. */
+                        engine_options: {
+                            /** @description The profile in SPARK_PROFILES. */
+                            profile?: string;
+                        };
                         /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
                         freshness: string | null;
                         /**

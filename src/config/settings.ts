@@ -5,6 +5,7 @@ import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 import { withoutTrailingSlashes } from '../model/trailing-slashes.js'
 import { type ChannelConfig, readChannels } from './channels.js'
+import { readSparkProfiles, type SparkProfile } from './spark-profiles.js'
 
 /** A comma-separated list. */
 export const list = (value: string): string[] =>
@@ -188,6 +189,13 @@ export const SETTINGS = {
     means:
       'Where notifications are sent to, as JSON: {"name": {"type": "slack", "url": "https://…"}}. Types: webhook, slack, teams, telegram, email. VITRINA_CHANNEL_<NAME> adds one.',
     example: '{"ops": {"type": "slack", "url": "https://hooks.slack.com/services/…"}}',
+    isSecret: true,
+  },
+  SPARK_PROFILES: {
+    schema: z.string().optional(),
+    means:
+      'Spark clusters for pipelines with engine: spark, as JSON: {"name": {"master": "spark://…", "submit": "spark-submit", "conf": {"spark.executor.memory": "2g"}}}. submit and conf may be absent. For the API and the runners.',
+    example: '{"cluster": {"master": "spark://spark:7077"}}',
     isSecret: true,
   },
   VITRINA_NOTIFY_ALLOWED_HOSTS: {
@@ -389,6 +397,8 @@ export type Settings = SettingsOf<typeof SETTINGS> & {
   readonly connections: ReadonlyMap<string, string>
   /** Where notifications are sent to, by name. */
   readonly channels: ReadonlyMap<string, ChannelConfig>
+  /** Spark clusters, by name. */
+  readonly sparkProfiles: ReadonlyMap<string, SparkProfile>
   /** The environment itself: sinks and transforms read their own settings from it. */
   readonly environment: NodeJS.ProcessEnv
 }
@@ -399,8 +409,9 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const values = parseTable(SETTINGS, environment, mistakes)
   const connections = readConnections(environment, mistakes)
   const channels = readChannels(environment, mistakes)
+  const sparkProfiles = readSparkProfiles(environment, mistakes)
   requireNone(mistakes)
-  return { ...values, connections, channels, environment }
+  return { ...values, connections, channels, sparkProfiles, environment }
 }
 
 /** The settings of one table. */

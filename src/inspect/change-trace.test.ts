@@ -1,6 +1,7 @@
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { aPipeline, type PipelineOverrides } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { anEngine } from '../../tests/support/engine.js'
 import { readSettings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Validation } from '../model/validation.js'
@@ -32,6 +33,7 @@ async function validated(overrides: PipelineOverrides): Promise<Validation> {
     sourceSchemas: ['content'],
     guard: new SqlGuard({ sourceSchemas: ['content'] }),
     transforms: createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere' })),
+    engine: anEngine(),
   })
   onTestFinished(() => inspector.close())
   const { id, spec } = await aPipeline(database, {

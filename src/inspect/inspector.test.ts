@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { aPipeline, type PipelineOverrides } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { anEngine } from '../../tests/support/engine.js'
 import { readSettings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Pipeline } from '../model/pipeline.js'
@@ -22,6 +23,7 @@ function anInspector(database: TestDatabase): { inspector: PipelineInspector; ch
     sourceSchemas: ['content'],
     guard,
     transforms: createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere' })),
+    engine: anEngine(),
   })
   onTestFinished(() => inspector.close())
   return { inspector, checked }

@@ -20,6 +20,7 @@ import {
   readerQuery,
   readsTable,
   strategyOf,
+  transformNames,
 } from '../model/pipeline.js'
 import { nextRun } from '../model/schedule.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
@@ -34,6 +35,7 @@ import type {
   Validation,
 } from '../model/validation.js'
 import type { Inspector, ValidationDepth } from '../ports/inspector.js'
+import type { PartEngine } from '../ports/part-engine.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
@@ -45,6 +47,7 @@ import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
+import { requireLocal, requireSupported } from '../transfers/parts/engine-support.js'
 import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.js'
 import { assignableProblem } from './assignable.js'
 import { findBlocker } from './blocker.js'
@@ -70,6 +73,7 @@ export interface InspectorSettings {
   readonly sourceSchemas: readonly string[]
   readonly guard: SqlGuard
   readonly transforms: TransformHosts
+  readonly engine: Pick<PartEngine, 'require'>
   /** Shorter in tests. */
   readonly patience?: PreviewPatience
 }
@@ -251,6 +255,7 @@ export class PipelineInspector implements Inspector {
           this.#checkRules(pipeline),
         )
         if (invalid.length > 0) return this.#invalid(pipeline, invalid, inspected)
+        await this.#requireEngine(source, pipeline, inspected)
         const plan = await queryPlan(source, pipeline, inspected)
         const changes = await changeTrace(source, pipeline, inspected)
         const unprepared = await preparationWarnings(source, pipeline, inspected)
@@ -276,6 +281,18 @@ export class PipelineInspector implements Inspector {
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
       return { ...this.#invalid(pipeline, found), columns: namesAndTypes(written) }
     }
+  }
+
+  /** Throws if the engine of the pipeline is missing, or cannot execute it. */
+  async #requireEngine(source: Session, pipeline: Pipeline, examined: InspectedPipeline): Promise<void> {
+    if (pipeline.engine === 'local') return
+    if (examined.sink !== null) requireLocal(pipeline)
+    const { engine, transforms } = this.#settings
+    await engine.require(pipeline)
+    const names = transformNames(pipeline)
+    const items = names.length === 0 ? [] : (await transforms.list()).items
+    const languages = items.filter(({ name }) => names.includes(name)).map(({ language }) => language)
+    await requireSupported(source, { pipeline, examined, languages })
   }
 
   /** Has the query checked by the guard, once for each request. */

@@ -2,6 +2,7 @@ import { createServer } from '../api/server.js'
 import { loginUrl, SETTINGS, type Settings } from '../config/settings.js'
 import { settingsInForce } from '../config/settings-in-force.js'
 import { SINKS } from '../sinks/index.js'
+import { SparkEngine } from '../spark/spark-engine.js'
 import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
 import { NotifyWakeups } from '../store/wakeups.js'
@@ -54,6 +55,10 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
         transforms: limitedHosts(transforms, { most: settings.API_MAX_TASK_HOSTS }),
+        engine: new SparkEngine({
+          profiles: settings.sparkProfiles,
+          environment: settings.environment,
+        }),
       }),
       transforms,
       connections: new ConnectionProbes(probedByApi(settings)),

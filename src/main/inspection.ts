@@ -7,6 +7,7 @@ import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Lineage } from '../ports/lineage.js'
 import type { MartData } from '../ports/mart-data.js'
+import type { PartEngine } from '../ports/part-engine.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -17,6 +18,7 @@ export interface InspectionRules {
   readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly transforms: TransformHosts
+  readonly engine: Pick<PartEngine, 'require'>
   /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
 }

@@ -10,6 +10,7 @@ import {
 } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
+import { connectionUrl } from '../postgres/connections.js'
 import { databaseNames } from '../postgres/database-place.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
@@ -18,6 +19,7 @@ import { PipelineManager } from '../runner/manager.js'
 import { PartWorker } from '../runner/part-worker.js'
 import { Scheduler } from '../runner/scheduler.js'
 import type { SinkModule } from '../sinks/index.js'
+import { SparkEngine } from '../spark/spark-engine.js'
 import { Database } from '../store/database.js'
 import { requireMigrated } from '../store/migrate.js'
 import { PartQueueRepository } from '../store/part-queue.repository.js'
@@ -119,7 +121,19 @@ export async function startRunner(
       parts: partQueue,
       ...{ queue, transfers, events, leaseSeconds },
     })
-    const parts = { queue, parts: partQueue, worker, transfers, reconciler, events, leaseSeconds, ...waits }
+    const engine = new SparkEngine(
+      { profiles: settings.sparkProfiles, environment: settings.environment },
+      {
+        metaUrl: writerUrl,
+        sourceUrl: ({ sourceConnection }) => connectionUrl(settings.connections, sourceConnection, readerUrl),
+        targetUrl: ({ targetConnection }) => connectionUrl(settings.connections, targetConnection, writerUrl),
+        leaseSeconds,
+      },
+    )
+    const parts = {
+      ...{ queue, parts: partQueue, worker, engine, transfers, reconciler, events, leaseSeconds },
+      ...waits,
+    }
     const manager = new PipelineManager({
       runner,
       queue,

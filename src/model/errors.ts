@@ -220,6 +220,21 @@ export const ERRORS = {
     class: 'release',
     means: 'The runner was stopped before the run ended and handed the run back.',
   },
+  ENGINE_UNSUPPORTED: {
+    number: 5005,
+    class: 'stop',
+    means: 'The engine cannot execute this pipeline.',
+  },
+  ENGINE_UNAVAILABLE: {
+    number: 5006,
+    class: 'stop',
+    means: 'The engine is not configured, or its program cannot be started.',
+  },
+  ENGINE_FAILED: {
+    number: 5007,
+    class: 'stop',
+    means: 'The engine repeatedly ended without completing a part.',
+  },
   PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'The pipeline does not exist.' },
   RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'The run does not exist.' },
   PIPELINE_DISABLED: { number: 5103, class: 'stop', means: 'The pipeline is disabled.' },

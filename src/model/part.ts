@@ -1,4 +1,5 @@
 import type { BatchPhases, Claim, Phase } from './claim.js'
+import type { EngineJob } from './engine.js'
 import type { RowCounts } from './run.js'
 
 /** Rows after `lo`, up to and including `hi`. Null: open on that side. */
@@ -24,6 +25,8 @@ export interface PartPlan {
   readonly columns: readonly string[]
   /** The number of the batch in front of the first part. */
   readonly batchBefore: number
+  /** For an engine outside the runners; null: runners execute the parts. */
+  readonly job: EngineJob | null
 }
 
 /** A part that is not claimed yet. */

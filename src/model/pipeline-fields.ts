@@ -2,6 +2,7 @@ import './plain-issues.js'
 import { z } from 'zod'
 import { CAPTURES } from './captures.js'
 import { checksSchema } from './check.js'
+import { ENGINES, PROFILE_PATTERN } from './engine.js'
 import { budgetSeconds } from './freshness.js'
 import { isTooLong, LONGEST_NAME } from './table-name.js'
 import { MOST_TAGS, TAG_PATTERN } from './tag-slots.js'
@@ -37,6 +38,15 @@ const columns = line(1000).refine((names) => names.split(',').every((name) => !i
   error: `must not name a column longer than ${LONGEST_NAME} bytes: PostgreSQL truncates longer names`,
 })
 const table = line(300)
+const engineOptions = z.strictObject({
+  profile: z
+    .string()
+    .regex(PROFILE_PATTERN, {
+      error: 'must be the name of a profile: at most 63 lower-case letters, digits, "-" and "_"',
+    })
+    .optional()
+    .describe('The profile in SPARK_PROFILES.'),
+})
 export const tag = z.string().regex(TAG_PATTERN, {
   error: 'must be a word of at most 40 lower-case letters, digits, "-" and "_"',
 })
@@ -248,6 +258,25 @@ export const PIPELINE_FIELDS = {
     nullMeans: 'auto',
     change: 'always',
     option: { flag: '--parallelism <n>', help: 'parts of a run at the same time, or auto' },
+  },
+  engine: {
+    schema: z
+      .enum(ENGINES)
+      .default('local')
+      .describe(
+        'What executes the parts of a run: the runners (local), or a Spark cluster. With spark, parallelism 1 means auto.',
+      ),
+    change: 'always',
+    option: { flag: '--engine <engine>', help: 'what executes the parts of a run' },
+  },
+  engine_options: {
+    schema: engineOptions
+      .default({})
+      .describe(
+        'Options of the engine. profile: an entry of SPARK_PROFILES; absent: the only one there is. Engine local has none.',
+      )
+      .meta({ example: { profile: 'cluster' } }),
+    change: 'always',
   },
   enabled: {
     schema: z.boolean().default(true).describe('Runners run only enabled pipelines.'),

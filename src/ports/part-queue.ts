@@ -13,6 +13,15 @@ export interface PartRequest {
   readonly free: Capacity['free']
 }
 
+/** The parts of a run that an engine outside the runners executes. */
+export interface EngineParts {
+  /** Parts that the engine has not committed yet. */
+  readonly open: number
+  readonly done: readonly { readonly part: number; readonly record: PartRecord }[]
+  /** Parts that it left to runners, and why. */
+  readonly handedOver: readonly { readonly part: number; readonly reason: string }[]
+}
+
 /**
  * The parts of runs as runners see them. Methods that take a claim or a part prove it by fence, lease and attempt, and
  * throw LEASE_LOST if it is no longer theirs.
@@ -37,6 +46,9 @@ export interface PartQueue {
   partFailed(part: PartClaim, error: VitrinaError): Promise<void>
   /** Any runner may take it at once. */
   releasePart(part: PartClaim): Promise<void>
+  engineParts(claim: Claim): Promise<EngineParts>
+  /** Parts that an engine was working on when it ended are free again: their claims cannot commit any more. */
+  freeEngineParts(claim: Claim): Promise<void>
   /** Ends sessions of runners that froze in a part and whose lease has expired: they hold locks. */
   endFrozenParts(): Promise<void>
 }

@@ -1,3 +1,4 @@
+import type { JobSegment } from '../model/engine.js'
 import type { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
 
@@ -33,6 +34,8 @@ export type OutputListener = (line: { readonly transform: string; readonly text:
 export interface TransformChain {
   /** The resulting columns: those of the input without dropped ones, with added ones. */
   readonly columns: readonly Column[]
+  /** Where its functions are and what they get, for an engine outside the runners. */
+  readonly segments: readonly JobSegment[]
   /**
    * Rows in, rows out: it may drop, add and change rows. A second call may start before the first has ended; results
    * are returned in the order of the calls. Throws TRANSFORM_FAILED with the error of the function, and stays usable:

@@ -37,6 +37,9 @@ const SETTINGS = {
 /** Statements after which a session writes values as every Session does. */
 export const SET_TEXT_FORMAT = setAll(TEXT_FORMAT)
 
+/** The settings of every Session, for a program in another language. */
+export const SET_SESSION = setAll(SETTINGS)
+
 function setAll(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([setting, value]) => `SET ${setting} = '${value}'`)

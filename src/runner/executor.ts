@@ -3,6 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { isLive, strategyOf } from '../model/pipeline.js'
 import { type HeldRow, type RepairKey, type RowCounts, rowsWritten } from '../model/run.js'
+import type { PartEngine } from '../ports/part-engine.js'
 import type { PartQueue } from '../ports/part-queue.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
@@ -19,6 +20,7 @@ import {
 } from '../ports/transfer.js'
 import type { Events } from '../telemetry/events.js'
 import { BatchSize } from './batch-size.js'
+import { EngineCrew } from './engine-crew.js'
 import type { Lease } from './lease.js'
 import type { PartWorker } from './part-worker.js'
 import { STRATEGIES } from './strategies/index.js'
@@ -27,6 +29,7 @@ export interface ExecutorParts {
   readonly queue: RunQueue
   readonly parts: PartQueue
   readonly worker: PartWorker
+  readonly engine: PartEngine
   readonly transfers: TransferFactory
   /** Compares repaired rows again. */
   readonly reconciler: Pick<Reconciler, 'prove'>
@@ -40,6 +43,14 @@ interface Attempted {
   readonly claim: Claim
   readonly transfer: Transfer
   readonly lease: Lease
+}
+
+/** What the steps of an attempt have in common. */
+interface Round {
+  readonly lease: Lease
+  readonly size: BatchSize
+  readonly crew: EngineCrew | null
+  readonly isStopping: () => boolean
 }
 
 /** How an attempt went: it ended the run, or left it unfinished for the next runner because this one is stopping. */
@@ -64,7 +75,8 @@ export class PipelineExecutor {
       await this.#end(claim, early)
       return early
     }
-    const transfer = await transfers.open(claim, this.#ledger(claim, lease), lease.signal)
+    const crew = this.#crew(claim)
+    const transfer = await transfers.open(claim, this.#ledger(claim, lease, crew), lease.signal)
     try {
       const { plan } = transfer
       failpoint('run.prepared')
@@ -73,16 +85,23 @@ export class PipelineExecutor {
       const size = new BatchSize(claim.pipeline.batchSize, transfer.batchMs)
       const first = this.#steps({ claim, transfer, lease }, held)
       for (let steps = first; ; steps = this.#repairs({ claim, transfer, lease })) {
-        const outcome = await this.#runSteps(claim, steps, { lease, size, isStopping })
+        const outcome = await this.#runSteps(claim, steps, { lease, size, crew, isStopping })
         if (outcome === 'RELEASED') return outcome
+        await crew?.end()
         // Runners that work on parts of the run could not commit them once it has ended.
         if (outcome !== 'SUCCESS') await this.#parts.worker.whenNoneIsBusy(claim, lease.signal)
         await this.#measure(claim, transfer)
         if (await this.#end(claim, outcome)) return outcome
       }
     } finally {
+      await crew?.end()
       await transfer.close()
     }
+  }
+
+  /** Null: runners execute the parts. */
+  #crew(claim: Claim): EngineCrew | null {
+    return claim.pipeline.engine === 'local' ? null : new EngineCrew(claim, this.#parts)
   }
 
   async #measure(claim: Claim, transfer: Transfer): Promise<void> {
@@ -107,7 +126,7 @@ export class PipelineExecutor {
   async #runSteps(
     claim: Claim,
     steps: AsyncIterable<Step>,
-    { lease, size, isStopping }: { lease: Lease; size: BatchSize; isStopping: () => boolean },
+    { lease, size, crew, isStopping }: Round,
   ): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
     for await (const step of steps) {
       for (;;) {
@@ -116,7 +135,7 @@ export class PipelineExecutor {
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
         const done = await this.#runBatch(claim, step, size)
-        if (done === OPEN_PARTS) await this.#workOnParts(claim, lease)
+        if (done === OPEN_PARTS) await this.#workOnParts(claim, lease, crew)
         if (done === IDLE || (done === OPEN_PARTS && !lease.isFresh)) await lease.look()
         if (done === false) break
       }
@@ -124,9 +143,10 @@ export class PipelineExecutor {
     return 'SUCCESS'
   }
 
-  async #workOnParts(claim: Claim, lease: Lease): Promise<void> {
+  async #workOnParts(claim: Claim, lease: Lease, crew: EngineCrew | null): Promise<void> {
     try {
-      await this.#parts.worker.workFor(claim, lease.signal)
+      if (crew === null) await this.#parts.worker.workFor(claim, lease.signal)
+      else await crew.workFor(lease.signal)
     } catch (error) {
       // A successor ends the sessions of this run: then the run is lost, not a connection.
       await lease.look()
@@ -189,7 +209,7 @@ export class PipelineExecutor {
     return true
   }
 
-  #partBook(claim: Claim): PartBook {
+  #partBook(claim: Claim, crew: EngineCrew | null): PartBook {
     const { parts, events } = this.#parts
     return {
       freeSlots: () => parts.freeSlots(),
@@ -197,6 +217,7 @@ export class PipelineExecutor {
       store: (all) => parts.storeParts(claim, all),
       open: async (plan) => {
         await parts.openParts(claim, plan)
+        crew?.opened(plan)
         events.partsOpened(claim, plan)
       },
       states: () => parts.partStates(claim),
@@ -204,7 +225,7 @@ export class PipelineExecutor {
     }
   }
 
-  #ledger(claim: Claim, lease: Lease): Ledger {
+  #ledger(claim: Claim, lease: Lease, crew: EngineCrew | null): Ledger {
     const { queue, leaseSeconds, events } = this.#parts
     return {
       record: async (batch, progress, session) => {
@@ -213,7 +234,7 @@ export class PipelineExecutor {
         return control
       },
       reads: (tables) => queue.reads(claim, tables),
-      parts: this.#partBook(claim),
+      parts: this.#partBook(claim, crew),
       requireLease: () => lease.require(),
       requestedReset: () => queue.requestedReset(claim),
       resetApplied: () => queue.resetDone(claim),

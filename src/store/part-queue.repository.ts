@@ -1,18 +1,18 @@
 import { type Claim, type Control, SESSION_PREFIX } from '../model/claim.js'
+import { type NamedStatement, valuesFor } from '../model/engine.js'
 import { VitrinaError } from '../model/errors.js'
 import type { OpenPart, PartClaim, PartPlan, PartRecord, PartStates } from '../model/part.js'
-import { rowsWritten } from '../model/run.js'
-import type { PartQueue, PartRequest } from '../ports/part-queue.js'
+import { type RowCounts, rowsWritten } from '../model/run.js'
+import type { EngineParts, PartQueue, PartRequest } from '../ports/part-queue.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import { redactText } from '../telemetry/redact.js'
 import type { Database, Queryable } from './database.js'
 import { MetaStore } from './meta-store.js'
+import { claimSql, PART_STATEMENTS } from './part-statements.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
-import { BATCH_COLUMNS, COUNTS, countColumns } from './run-counts.js'
+import { countColumns } from './run-counts.js'
 import { HELD } from './status-lists.js'
 
-/** A part that killed its runner this often is not tried again. */
-const MAX_DEATHS = 3
 /** Three missed heartbeats: such a runner takes no part. */
 const SILENT = "interval '15 seconds'"
 
@@ -47,7 +47,8 @@ export class PartQueueRepository implements PartQueue {
       `SELECT (SELECT coalesce(sum(concurrency), 0) FROM etl.etl_runners
                 WHERE stopped_at IS NULL AND heartbeat_at > clock_timestamp() - ${SILENT})
             - (SELECT count(*) FROM etl.etl_pipelines WHERE status IN ${HELD} AND freshness IS DISTINCT FROM 'live')
-            - (SELECT count(*) FROM etl.etl_run_parts WHERE status = 'RUNNING' AND lease_until > clock_timestamp()) AS free`,
+            - (SELECT count(*) FROM etl.etl_run_parts
+                WHERE status = 'RUNNING' AND lease_until > clock_timestamp() AND owner NOT LIKE 'spark:%') AS free`,
     )
     return Math.max(0, Number(row!.free))
   }
@@ -69,7 +70,7 @@ export class PartQueueRepository implements PartQueue {
            FROM jsonb_to_recordset($2) AS p(part integer, lo text[], hi text[], done boolean)
          ON CONFLICT (run_id, part) DO UPDATE
             SET lo = excluded.lo, hi = excluded.hi, status = excluded.status, owner = NULL, lease_until = NULL,
-                rows = 0, counts = NULL, error = NULL, started_at = NULL, finished_at = NULL`,
+                rows = 0, counts = NULL, error = NULL, started_at = NULL, finished_at = NULL, by_runner = false`,
         [
           claim.runId,
           JSON.stringify(
@@ -99,7 +100,7 @@ export class PartQueueRepository implements PartQueue {
       await session.query(
         `UPDATE etl.etl_runs SET parts_plan = $2::jsonb || jsonb_build_object('fence', $3::bigint),
                 parts_done = (SELECT count(*) FROM etl.etl_run_parts WHERE run_id = $1 AND status = 'DONE') WHERE id = $1`,
-        [claim.runId, JSON.stringify(plan), claim.fence],
+        [claim.runId, JSON.stringify(withStatements(plan)), claim.fence],
       )
       await session.query("SELECT pg_notify('vitrina_run_requested', $1)", [claim.pipeline.id])
     })
@@ -127,12 +128,11 @@ export class PartQueueRepository implements PartQueue {
   async claimPart({ runnerId, leaseSeconds, runId, free }: PartRequest): Promise<PartClaim | null> {
     if (!(await this.#hasOpenParts(runId))) return null
     return this.#database.transaction(async (session) => {
-      // One claim at a time: two of them would both find one place free.
-      await session.query("SELECT pg_advisory_xact_lock(hashtext('vitrina.parts'))")
-      await failDeadly(session)
+      await execute(session, PART_STATEMENTS.lock, {})
+      await execute(session, PART_STATEMENTS.fail_deadly, {})
       const [row] = await session.query<ClaimedRow>(CLAIM, [
         ...[runnerId, leaseSeconds, runId],
-        free === null ? null : JSON.stringify(free),
+        ...[free === null ? null : JSON.stringify(free), null, null],
       ])
       return row === undefined ? null : toPartClaim(row)
     })
@@ -147,13 +147,10 @@ export class PartQueueRepository implements PartQueue {
   }
 
   async renewPart(part: PartClaim, leaseSeconds: number): Promise<Control> {
-    const [row] = await this.#database.query<{ pause: boolean; cancel: boolean; batch_size: number | null }>(
-      `UPDATE etl.etl_run_parts q SET lease_until = clock_timestamp() + make_interval(secs => $4)
-         FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
-        WHERE q.run_id = $1 AND q.part = $2 AND q.attempts = $3 AND q.status = 'RUNNING'
-          AND r.id = q.run_id AND r.status = 'RUNNING' AND p.fence = $5 AND p.status IN ${HELD}
-       RETURNING p.status = 'PAUSE_REQUESTED' AS pause, r.cancel_requested AS cancel, p.batch_size`,
-      [part.runId, part.part, part.partAttempt, leaseSeconds, part.fence],
+    const [row] = await execute<{ pause: boolean; cancel: boolean; batch_size: number | null }>(
+      this.#database,
+      PART_STATEMENTS.renew,
+      { ...namesOf(part), lease: leaseSeconds },
     )
     if (row === undefined) throw partLost(part)
     return { pause: row.pause, cancel: row.cancel, batchSize: row.batch_size }
@@ -170,18 +167,39 @@ export class PartQueueRepository implements PartQueue {
   }
 
   async partFailed(part: PartClaim, { code, message, hint }: VitrinaError): Promise<void> {
-    await this.#database.query(
-      `UPDATE etl.etl_run_parts SET status = 'FAILED', lease_until = NULL, error = $4
-        WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING'`,
-      [part.runId, part.part, part.partAttempt, JSON.stringify({ code, message: redactText(message), hint })],
-    )
+    await execute(this.#database, PART_STATEMENTS.fail, {
+      ...namesOf(part),
+      error: JSON.stringify({ code, message: redactText(message), hint }),
+    })
   }
 
   async releasePart(part: PartClaim): Promise<void> {
+    await execute(this.#database, PART_STATEMENTS.release, namesOf(part))
+  }
+
+  async engineParts(claim: Claim): Promise<EngineParts> {
+    const rows = await this.#database.query<EnginePartRow>(
+      `SELECT q.part, q.status, q.by_runner, q.error ->> 'message' AS error, q.counts, b.duration_ms, b.read_ms, b.transform_ms, b.write_ms, b.checkpoint_ms
+         FROM etl.etl_run_parts q JOIN etl.etl_runs r ON r.id = q.run_id
+         LEFT JOIN etl.etl_run_batches b ON b.run_id = q.run_id AND b.batch = (r.parts_plan ->> 'batchBefore')::integer + q.part
+        WHERE q.run_id = $1 ORDER BY q.part`,
+      [claim.runId],
+    )
+    const own = rows.filter((row) => !row.by_runner)
+    return {
+      open: own.filter(({ status }) => status !== 'DONE').length,
+      done: own.filter(({ status, counts }) => status === 'DONE' && counts !== null).map(toDonePart),
+      handedOver: rows
+        .filter(({ by_runner, error, status }) => by_runner && error !== null && status === 'PENDING')
+        .map(({ part, error }) => ({ part, reason: error! })),
+    }
+  }
+
+  async freeEngineParts(claim: Claim): Promise<void> {
     await this.#database.query(
       `UPDATE etl.etl_run_parts SET status = 'PENDING', lease_until = NULL
-        WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING'`,
-      [part.runId, part.part, part.partAttempt],
+        WHERE run_id = $1 AND fence = $2 AND status = 'RUNNING' AND NOT by_runner`,
+      [claim.runId, claim.fence],
     )
   }
 
@@ -195,29 +213,53 @@ export class PartQueueRepository implements PartQueue {
   }
 }
 
-// Parts of a run whose holder is silent, or that is about to pause or end, are not claimed.
-const CLAIM = `
-  WITH candidate AS (
-    SELECT q.run_id, q.part, q.status = 'RUNNING' AS died FROM etl.etl_run_parts q
-      JOIN etl.etl_runs r ON r.id = q.run_id
-      JOIN etl.etl_pipelines p ON p.id = r.pipeline_id AND p.current_run_id = r.id
-     WHERE (q.status = 'PENDING' OR (q.status = 'RUNNING' AND q.lease_until < clock_timestamp()))
-       AND ($3::uuid IS NULL OR q.run_id = $3)
-       AND etl.runner_takes($4::jsonb, p.tags)
-       AND r.status = 'RUNNING' AND NOT r.cancel_requested
-       AND p.status = 'RUNNING' AND p.enabled AND p.lease_until >= clock_timestamp()
-       AND (r.parts_plan ->> 'fence')::bigint = p.fence
-       AND (SELECT count(*) FROM etl.etl_run_parts o
-             WHERE o.run_id = q.run_id AND o.status = 'RUNNING' AND o.lease_until >= clock_timestamp())
-           < (r.parts_plan ->> 'width')::integer
-     ORDER BY p.requested_at, q.part FOR UPDATE OF q SKIP LOCKED LIMIT 1)
-  UPDATE etl.etl_run_parts q
-     SET status = 'RUNNING', owner = $1, fence = p.fence, lease_until = clock_timestamp() + make_interval(secs => $2),
-         attempts = q.attempts + 1, deaths = q.deaths + c.died::integer, error = NULL, started_at = clock_timestamp()
-    FROM candidate c, etl.etl_runs r, etl.etl_pipelines p
-   WHERE q.run_id = c.run_id AND q.part = c.part AND r.id = q.run_id AND p.id = r.pipeline_id
-  RETURNING ${PIPELINE_COLUMNS}, r.id AS run_id, p.fence, r.attempt, r.trigger, r.traceparent, q.part, q.lo, q.hi, q.attempts,
-            r.parts_plan, r.rows_quarantined`
+const CLAIM = claimSql(
+  `${PIPELINE_COLUMNS}, r.id AS run_id, p.fence, r.attempt, r.trigger, r.traceparent, q.part, q.lo, q.hi, q.attempts,
+   r.parts_plan, r.rows_quarantined`,
+)
+
+/** An engine executes the same statements as this program. */
+function withStatements(plan: PartPlan): object {
+  return plan.job === null ? plan : { ...plan, job: { ...plan.job, parts: PART_STATEMENTS } }
+}
+
+/** The values by which statements about a claimed part find it. */
+function namesOf({ runId, part, partAttempt, fence }: PartClaim): Record<string, unknown> {
+  return { run: runId, part, claim: partAttempt, fence }
+}
+
+function execute<R extends Record<string, unknown>>(
+  session: Queryable,
+  statement: NamedStatement,
+  named: Readonly<Record<string, unknown>>,
+): Promise<R[]> {
+  return session.query<R>(statement.text, valuesFor(statement, named))
+}
+
+interface EnginePartRow {
+  part: number
+  status: string
+  by_runner: boolean
+  error: string | null
+  counts: RowCounts | null
+  duration_ms: number | null
+  read_ms: number | null
+  transform_ms: number | null
+  write_ms: number | null
+  checkpoint_ms: number | null
+}
+
+function toDonePart(row: EnginePartRow): EngineParts['done'][number] {
+  const [durationMs, now] = [row.duration_ms ?? 0, performance.now()]
+  const phases = {
+    readMs: row.read_ms,
+    transformMs: row.transform_ms,
+    writeMs: row.write_ms ?? 0,
+    checkpointMs: row.checkpoint_ms ?? 0,
+  }
+  const spans = [{ name: 'write', from: now - durationMs, to: now }] as const
+  return { part: row.part, record: { rows: row.counts!, durationMs, phases, spans } }
+}
 
 function toPartClaim(row: ClaimedRow): PartClaim {
   return {
@@ -241,54 +283,27 @@ function toPartClaim(row: ClaimedRow): PartClaim {
   }
 }
 
-async function failDeadly(session: Queryable): Promise<void> {
-  await session.query(
-    `UPDATE etl.etl_run_parts SET status = 'FAILED', lease_until = NULL, error = jsonb_build_object('code', 'RUNNER_DIED_AGAIN',
-            'message', 'Runners died ' || deaths + 1 || ' times in a row in part ' || part || '.',
-            'hint', 'Check the log and the memory of the runner; more parallelism makes smaller parts. Then start the run again manually.')
-      WHERE status = 'RUNNING' AND lease_until < clock_timestamp() AND deaths + 1 >= ${MAX_DEATHS}`,
-  )
-}
-
-/**
- * The lock on the run makes a takeover and a forced cancel wait for the commit of the part, or the part see them. It is
- * taken first: a runner that waits for it, because another one froze with it, can still renew the lease of its part.
- */
 async function recordDone(session: Queryable, part: PartClaim, record: PartRecord): Promise<void> {
   const { rows, durationMs, phases } = record
-  const counts = countColumns(rows)
-  const held = await session.query(
-    `UPDATE etl.etl_runs r SET deaths = 0, batches = r.batches + 1, parts_done = r.parts_done + 1, rows_written = r.rows_written + $3,
-            ${COUNTS.map((column, n) => `${column} = r.${column} + $${n + 4}`).join(', ')}
-       FROM etl.etl_pipelines p
-      WHERE r.id = $1 AND r.status = 'RUNNING' AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ${HELD} RETURNING r.id`,
-    [part.runId, part.fence, rowsWritten(rows), ...COUNTS.map((column) => counts[column])],
-  )
-  if (held.length === 0) throw partLost(part)
-  const own = await session.query(
-    `UPDATE etl.etl_run_parts SET status = 'DONE', lease_until = NULL, rows = $4, counts = $5, finished_at = clock_timestamp()
-      WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING' RETURNING part`,
-    [part.runId, part.part, part.partAttempt, rows.read, JSON.stringify(rows)],
-  )
-  if (own.length === 0) throw partLost(part)
-  const batch: Record<(typeof BATCH_COLUMNS)[number], unknown> = {
+  const named = {
+    ...namesOf(part),
+    ...countColumns(rows),
+    rows_written: rowsWritten(rows),
+    counts: JSON.stringify(rows),
     batch: part.plan.batchBefore + part.part,
     attempt: part.attempt,
     step: part.plan.step,
     first_key: part.range.lo?.join(', ') ?? null,
     last_key: part.range.hi?.join(', ') ?? null,
     duration_ms: durationMs,
-    ...counts,
     read_ms: phases.readMs,
     transform_ms: phases.transformMs,
     write_ms: phases.writeMs,
     checkpoint_ms: phases.checkpointMs,
   }
-  await session.query(
-    `INSERT INTO etl.etl_run_batches (run_id, ${BATCH_COLUMNS.join(', ')}) VALUES ($1, ${BATCH_COLUMNS.map((_, n) => `$${n + 2}`).join(', ')})
-     ON CONFLICT (run_id, batch) DO UPDATE SET ${BATCH_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}, finished_at = clock_timestamp()`,
-    [part.runId, ...BATCH_COLUMNS.map((column) => batch[column])],
-  )
+  for (const statement of [PART_STATEMENTS.count_rows, PART_STATEMENTS.complete])
+    if ((await execute(session, statement, named)).length === 0) throw partLost(part)
+  await execute(session, PART_STATEMENTS.record, named)
 }
 
 /** Locks the run before its parts, as a part does that is committed. */

@@ -28,6 +28,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   checks: JSON.stringify([{ name: 'few', type: 'row_count', max: 5, on_failure: 'warn' }]),
   parallelism: 4,
   freshness: '5m',
+  engine_options: { profile: 'cluster' },
   schedule_interval: '15m',
   schedule_timezone: 'Europe/Moscow',
 }

@@ -308,6 +308,8 @@ CREATE TABLE etl.etl_pipelines (
   freshness text,
   parallelism integer DEFAULT 1,
   tags text[] DEFAULT '{}'::text[] NOT NULL,
+  engine text DEFAULT 'local'::text NOT NULL,
+  engine_options jsonb DEFAULT '{}'::jsonb NOT NULL,
   after text[],
   on_upstream_failure text DEFAULT 'wait'::text NOT NULL,
   checks jsonb DEFAULT '[]'::jsonb NOT NULL,
@@ -320,6 +322,8 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
+  CONSTRAINT etl_pipelines_engine_check CHECK ((engine = ANY (ARRAY['local'::text, 'spark'::text]))),
+  CONSTRAINT etl_pipelines_engine_options_check CHECK ((jsonb_typeof(engine_options) = 'object'::text)),
   CONSTRAINT etl_pipelines_freshness_check CHECK (((freshness = 'live'::text) OR (((etl.duration_seconds(freshness) >= 1) AND (etl.duration_seconds(freshness) <= 31622400)) IS TRUE) OR (freshness IS NULL))),
   CONSTRAINT etl_pipelines_full_strategy_check CHECK ((full_strategy = ANY (ARRAY['upsert'::text, 'replace'::text]))),
   CONSTRAINT etl_pipelines_managed_by_check CHECK ((managed_by = ANY (ARRAY['api'::text, 'file'::text]))),
@@ -420,6 +424,7 @@ CREATE TABLE etl.etl_run_parts (
   error jsonb,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  by_runner boolean DEFAULT false NOT NULL,
   CONSTRAINT etl_run_parts_pkey PRIMARY KEY (run_id, part),
   CONSTRAINT etl_run_parts_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
   CONSTRAINT etl_run_parts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'DONE'::text, 'FAILED'::text, 'LEFT'::text])))
@@ -621,6 +626,8 @@ COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say s
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, a run stays up and applies each commit of the source at once. A duration such as 5m: how old the data may become; the runners decide when to run. NULL: on schedule or on request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
+COMMENT ON COLUMN etl.etl_pipelines.engine IS 'What executes the parts of a run: runners (local), or a Spark cluster.';
+COMMENT ON COLUMN etl.etl_pipelines.engine_options IS 'Options of the engine: the name of a profile. Addresses and secrets are settings of the deployment.';
 COMMENT ON COLUMN etl.etl_pipelines.after IS 'NULL: follow the pipelines that fill the tables that it reads. Names: follow these as well. Empty: follow none.';
 COMMENT ON COLUMN etl.etl_pipelines.on_upstream_failure IS 'wait: a direct upstream that failed or is paused holds the pipeline back. run: it runs anyway.';
 COMMENT ON COLUMN etl.etl_pipelines.checks IS 'Data checks: a list of objects with name, type, on_failure and the fields of the type.';
@@ -638,6 +645,7 @@ COMMENT ON COLUMN etl.etl_run_parts.attempts IS 'How often the part was claimed.
 COMMENT ON COLUMN etl.etl_run_parts.deaths IS 'How often its runner died.';
 COMMENT ON COLUMN etl.etl_run_parts.rows IS 'Rows read from the source.';
 COMMENT ON COLUMN etl.etl_run_parts.counts IS 'What the part did to the mart.';
+COMMENT ON COLUMN etl.etl_run_parts.by_runner IS 'A runner executes the part although its run has another engine: a function failed, or the mart rejected a row.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
 COMMENT ON COLUMN etl.etl_runners.tags IS 'Slots by tag, as in RUNNER_TAGS. NULL: the runner takes every pipeline.';
 COMMENT ON COLUMN etl.etl_runners.connection_limits IS 'Runs at once by connection over all runners, as in CONNECTION_LIMITS.';
@@ -2118,7 +2126,8 @@ BEGIN
    WHERE p.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') AND (p.enabled OR p.status <> 'RUN_REQUESTED')
      AND etl.runner_takes(slots, p.tags);
   SELECT count(*) INTO parts FROM etl.etl_pipelines p JOIN etl.etl_run_parts x ON x.run_id = p.current_run_id
-   WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND x.status IN ('PENDING', 'RUNNING') AND etl.runner_takes(slots, p.tags);
+   WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND x.status IN ('PENDING', 'RUNNING')
+     AND (p.engine = 'local' OR x.by_runner) AND etl.runner_takes(slots, p.tags);
   RETURN demand + parts;
 END $function$
 ;
@@ -2499,6 +2508,7 @@ CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHE
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_checks BEFORE UPDATE OF checks ON etl.etl_pipelines FOR EACH ROW WHEN ((old.checks IS DISTINCT FROM new.checks)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_engine BEFORE UPDATE OF engine, engine_options ON etl.etl_pipelines FOR EACH ROW WHEN (((old.engine IS DISTINCT FROM new.engine) OR (old.engine_options IS DISTINCT FROM new.engine_options))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_order BEFORE UPDATE OF after, on_upstream_failure ON etl.etl_pipelines FOR EACH ROW WHEN (((old.after IS DISTINCT FROM new.after) OR (old.on_upstream_failure IS DISTINCT FROM new.on_upstream_failure))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();

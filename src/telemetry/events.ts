@@ -167,6 +167,23 @@ export class Events {
     if (rows.duplicates > 0) this.duplicates(part, rows.duplicates)
   }
 
+  engineStarted(claim: Claim, profile: string): void {
+    this.#log.info('Parts submitted to Spark.', { ...this.#about(claim), profile })
+  }
+
+  /** Parts are left; the engine is started again, or the run fails. */
+  engineEnded(claim: Claim, { how, report }: { readonly how: string; readonly report: string }): void {
+    this.#log.warn(`The Spark driver ${how} before every part was committed.`, {
+      ...this.#about(claim),
+      driver: report,
+    })
+  }
+
+  /** The runner executes it itself. */
+  partHandedOver(claim: Claim, part: number, reason: string): void {
+    this.#log.warn(`Part ${part} is executed by the runner.`, { ...this.#about(claim), part, reason })
+  }
+
   /** It did not end: it failed, or another runner executes it. */
   partLeft(part: PartClaim, error: VitrinaError): void {
     const facts = {

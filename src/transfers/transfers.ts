@@ -17,6 +17,7 @@ import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
 import { Cutter } from './parts/cutter.js'
+import { requireLocal } from './parts/engine-support.js'
 import { TablePart } from './parts/part-transfer.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
@@ -109,7 +110,7 @@ export class Transfers implements TransferFactory {
       (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
     )
     const route = await SelectionRoute.open(attempt, way)
-    return new RouteTransfer(attempt, route, { way, cutter: new Cutter(attempt, route.isEmpty) })
+    return new RouteTransfer(attempt, route, { way, cutter: await Cutter.open(attempt, route.isEmpty) })
   }
 
   async #openTable(shared: Shared): Promise<Transfer> {
@@ -129,13 +130,14 @@ export class Transfers implements TransferFactory {
       brake: pipeline.deleteBrake,
       writing: writingOf(attempt, fromStart && isEmpty),
     })
-    const cutter = new Cutter(attempt, isEmpty)
+    const cutter = await Cutter.open(attempt, isEmpty)
     return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), { way: 'rows', cutter })
   }
 
   async #openSink(shared: Shared, kind: SinkKind): Promise<Transfer> {
     const { claim, ledger, signal, resources } = shared
     const { pipeline, runId } = claim
+    requireLocal(pipeline)
     const addresses = { sourceUrl: this.#sourceUrl(pipeline), url: this.#settings.writerUrl, isMain: true }
     const attempt = await openAttempt(
       { ...shared, ...addresses, isTransactional: false },

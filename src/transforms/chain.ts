@@ -1,3 +1,4 @@
+import type { JobSegment } from '../model/engine.js'
 import type { TransformChain } from '../ports/transforms.js'
 import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
@@ -23,6 +24,10 @@ export class Chain implements TransformChain {
     this.#closed = options.closed
     this.#cut = () => void this.#end(options.signal.reason, 'kill')
     options.signal.addEventListener('abort', this.#cut)
+  }
+
+  get segments(): readonly JobSegment[] {
+    return this.#segments.map((segment) => segment.job)
   }
 
   async open(): Promise<void> {

@@ -30,6 +30,7 @@ export function limitedHosts(hosts: TransformHosts, { most, patienceMs = 5_000 }
 function freeing(chain: TransformChain, free: () => void): TransformChain {
   return {
     columns: chain.columns,
+    segments: chain.segments,
     run: (batch) => chain.run(batch),
     close: () => chain.close().finally(free),
   }

@@ -1,3 +1,4 @@
+import type { JobSegment } from '../model/engine.js'
 import type { OutputListener } from '../ports/transforms.js'
 import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
@@ -13,7 +14,7 @@ import {
   tookTooLong,
   tookTooMuch,
 } from './failures.js'
-import type { Gone, Host, HostAnswer, Language, Problem } from './host.js'
+import type { Gone, Host, HostAnswer, HostColumn, Language, Problem } from './host.js'
 
 /** How long loading one file may take. */
 export const LOAD_MS = 20_000
@@ -64,6 +65,11 @@ export class Segment {
 
   get columns(): readonly Column[] {
     return this.#plan.steps.at(-1)!.columns
+  }
+
+  get job(): JobSegment {
+    const { language, files } = this.#plan
+    return { language: language.name, folder: language.folder, files, ...this.#forHost() }
   }
 
   /** Loads the files, so that their errors are reported before the first row is read. */
@@ -128,15 +134,18 @@ export class Segment {
   }
 
   #ready(): void {
-    const { columns, steps } = this.#plan
     this.#isReady = true
-    this.#host?.ask({
-      op: 'open',
-      columns: forHost(columns),
-      steps: steps.map((step) => ({ name: step.name, columns: forHost(step.columns) })),
-    })
+    this.#host?.ask({ op: 'open', ...this.#forHost() })
     for (const { batch } of this.#waiting) this.#send(batch)
     this.#restartTimer()
+  }
+
+  #forHost(): { columns: HostColumn[]; steps: { name: string; columns: HostColumn[] }[] } {
+    const { columns, steps } = this.#plan
+    return {
+      columns: forHost(columns),
+      steps: steps.map((step) => ({ name: step.name, columns: forHost(step.columns) })),
+    }
   }
 
   #send(batch: RowBatch): void {

@@ -15,6 +15,7 @@ import { Transfers } from '../../src/transfers/transfers.js'
 import { createTransforms } from '../../src/transforms/index.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
+import { anEngine } from '../support/engine.js'
 import { requestRun, runById } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
 
@@ -44,7 +45,7 @@ function aDispatcher(main: TestDatabase) {
   const parts = new PartQueueRepository(database)
   const shared = { queue, transfers, events, leaseSeconds: 30 }
   const worker = new PartWorker({ runnerId: 'stopped', parts, ...shared })
-  const all = { parts, worker, reconciler, ...shared }
+  const all = { parts, worker, engine: anEngine(), reconciler, ...shared }
   const dispatcher = new PipelineDispatcher(all, new PipelineExecutor(all))
   return { dispatcher, queue, lines, close: () => database.close() }
 }

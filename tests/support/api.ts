@@ -9,6 +9,7 @@ import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
 import { createInspection } from '../../src/main/inspection.js'
 import { createChannels } from '../../src/main/notifications.js'
 import type { SinkKind } from '../../src/ports/sink.js'
+import { SparkEngine } from '../../src/spark/spark-engine.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
 import { NotifyWakeups } from '../../src/store/wakeups.js'
@@ -80,7 +81,8 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
   const database = new Database(url, { name: 'vitrina-api', size: 4 })
   const meter = createMeter({ version: '0.0.0-test' })
   const targets = { tables: ['analytics.*'], kinds: options.kinds ?? [] }
-  const transforms = createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere', ...options.env }))
+  const settings = readSettings({ VITRINA_PYTHON_TASKS: '/nowhere', ...options.env })
+  const transforms = createTransforms(settings)
   const app = createServer({
     stores: catalogStores(database),
     wakeups: new NotifyWakeups(url, 'vitrina_events'),
@@ -97,6 +99,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       targets,
       sourceSchemas: options.sourceSchemas ?? ['content', 'ugc'],
       transforms,
+      engine: new SparkEngine({ profiles: settings.sparkProfiles, environment: { PATH: '' } }),
       ...(options.patience === undefined ? {} : { patience: options.patience }),
     }),
     transforms,

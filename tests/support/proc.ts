@@ -31,7 +31,8 @@ export function isStopped(pid: number): boolean {
   return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T')
 }
 
-function livingProcesses(): ProcessInfo[] {
+/** Every live process. */
+export function livingProcesses(): ProcessInfo[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

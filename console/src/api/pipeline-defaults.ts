@@ -22,6 +22,8 @@ export const PIPELINE_DEFAULTS = {
   key_columns: [],
   batch_size: 'auto',
   parallelism: 1,
+  engine: 'local',
+  engine_options: {},
   enabled: true,
   freshness: null,
   schedule_interval: null,

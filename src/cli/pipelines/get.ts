@@ -28,6 +28,7 @@ function printPipeline({
   target_options,
   after,
   checks,
+  engine_options,
   created_at,
   updated_at,
   ...fields
@@ -40,6 +41,7 @@ function printPipeline({
     target_options: JSON.stringify(target_options),
     after: Array.isArray(after) ? after.join(', ') : after,
     checks: checks.map(({ name }) => name).join(', '),
+    engine_options: JSON.stringify(engine_options),
     created_at: moment(created_at),
     updated_at: moment(updated_at),
   })

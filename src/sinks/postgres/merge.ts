@@ -37,15 +37,18 @@ export interface Merged {
  * report unchanged rows.
  */
 export async function merge(session: Session, statement: string): Promise<Merged> {
-  const [row] = await session.rows(
-    `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, BUFFERS OFF, SUMMARY OFF, FORMAT JSON) ${statement}`,
-  )
+  const [row] = await session.rows(countedMerge(statement))
   const [{ Plan: node }] = JSON.parse(row!['QUERY PLAN']!) as [{ Plan: Record<string, number | undefined> }]
   const inserted = node['Tuples Inserted'] ?? 0
   const conflicting = node['Conflicting Tuples'] ?? 0
   const isUpdate = (node['Conflict Resolution'] as unknown) === 'UPDATE'
   const unchanged = isUpdate ? (node['Rows Removed by Conflict Filter'] ?? 0) : conflicting
   return { read: inserted + conflicting, inserted, updated: conflicting - unchanged }
+}
+
+/** The merge as a statement that returns its counts. */
+export function countedMerge(statement: string): string {
+  return `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, BUFFERS OFF, SUMMARY OFF, FORMAT JSON) ${statement}`
 }
 
 function insertInto(target: Target): string {

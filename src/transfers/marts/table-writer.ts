@@ -217,10 +217,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   async #count(relation: string): Promise<{ rows: number; keys: number }> {
-    const key = quoteList(this.#table.key)
-    const [row] = await this.#session.rows(
-      `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${key}) AS keys`,
-    )
+    const [row] = await this.#session.rows(countKeysSql(this.#table, relation))
     return { rows: Number(row!.rows), keys: Number(row!.keys) }
   }
 
@@ -326,6 +323,11 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
       isWhole(n) ? text : truncatedValue(text ?? '', lengths[n]!, digests[n] ?? ''),
     )
   }
+}
+
+/** How many rows a relation has, and how many keys. */
+export function countKeysSql({ key }: Target, relation: string): string {
+  return `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${quoteList(key)}) AS keys`
 }
 
 /** Expressions about the value of a column, for a row that may be larger than a message or than a text. */

@@ -274,8 +274,10 @@ export async function createTemporary(
   name: string,
   columns: readonly Column[],
 ): Promise<void> {
+  await session.run(createTemporarySql(name, columns))
+}
+
+export function createTemporarySql(name: string, columns: readonly Column[]): string {
   const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
-  await session.run(
-    `DROP TABLE IF EXISTS pg_temp.${name}; CREATE TEMP TABLE ${name} (${definitions.join(', ')})`,
-  )
+  return `DROP TABLE IF EXISTS pg_temp.${name}; CREATE TEMP TABLE ${name} (${definitions.join(', ')})`
 }

@@ -1,3 +1,4 @@
+import type { EngineJob } from '../../model/engine.js'
 import type { OpenPart } from '../../model/part.js'
 import type { Step } from '../../ports/transfer.js'
 import { onSide } from '../../postgres/errors.js'
@@ -7,10 +8,12 @@ import { type Attempt, withoutPass, writingInto } from '../attempt.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
 import { withMartChecks } from '../steps/check.js'
+import { type CutParts, engineJob } from './engine-job.js'
+import { requireSupported } from './engine-support.js'
 import { Gathering } from './gathering.js'
 import { cutRanges } from './key-ranges.js'
 import { whyOneStream } from './one-stream.js'
-import { freeConnections, type PartCount, partCount } from './part-count.js'
+import { enginePartCount, freeConnections, type PartCount, partCount } from './part-count.js'
 import { PartsStep } from './parts-step.js'
 import { SharedSnapshot } from './shared-snapshot.js'
 
@@ -19,9 +22,17 @@ export class Cutter {
   readonly #attempt: Attempt<Target>
   readonly #isEmpty: boolean
 
-  constructor(attempt: Attempt<Target>, isEmpty: boolean) {
+  private constructor(attempt: Attempt<Target>, isEmpty: boolean) {
     this.#attempt = attempt
     this.#isEmpty = isEmpty
+  }
+
+  /** Throws ENGINE_UNSUPPORTED if the engine of the pipeline cannot execute it. */
+  static async open(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter> {
+    const { source, claim, examined, chain } = attempt
+    const languages = chain?.segments.map(({ language }) => language) ?? []
+    await requireSupported(source, { pipeline: claim.pipeline, examined, languages })
+    return new Cutter(attempt, isEmpty)
   }
 
   /** Null: the pass is one stream. */
@@ -37,11 +48,12 @@ export class Cutter {
     if (left.length === 0 && count.parts === 1) return null
     const snapshot = await this.#snapshot()
     const parts = left.length > 0 ? left : await this.#cut(snapshot, count.parts)
-    if (parts.length === 1) return null
+    const job = this.#job({ snapshot, parts, into: null })
+    if (parts.length === 1 && job === null) return null
     const last = await this.#lastKey(snapshot)
     const end = { isLast: true, watermark: NO_WATERMARK, queryable: null }
     return new PartsStep(this.#attempt, {
-      ...{ name, parts, snapshot, width: count.width, isEmpty: this.#isEmpty, into: null },
+      ...{ name, parts, snapshot, width: count.width, isEmpty: this.#isEmpty, into: null, job },
       from: left.length > 0 ? from : null,
       prepare: async () => {},
       // From here on the next run finds the parts of this one.
@@ -63,7 +75,7 @@ export class Cutter {
     if (count.parts === 1) return null
     const snapshot = await this.#snapshot()
     const parts = await this.#cut(snapshot, count.parts)
-    if (parts.length === 1) return null
+    if (parts.length === 1 && claim.pipeline.engine === 'local') return null
     const refusedSoFar = batches.progress.rows.quarantined
     const gathering = new Gathering({
       session,
@@ -81,6 +93,7 @@ export class Cutter {
         width: count.width,
         isEmpty: false,
         into: gathering.table,
+        job: this.#job({ snapshot, parts, into: gathering.table }),
         from: null,
       },
       prepare: () => gathering.create(),
@@ -97,15 +110,22 @@ export class Cutter {
 
   async #count(): Promise<PartCount> {
     const { claim, examined, ledger, source } = this.#attempt
-    const { parallelism } = claim.pipeline
+    const { parallelism, engine } = claim.pipeline
     const one = { width: 1, parts: 1 }
-    if (parallelism === 1) return one
+    if (parallelism === 1 && engine === 'local') return one
     const cuttable = { pipeline: claim.pipeline, examined, isTable: true }
-    if ((await whyOneStream(source, cuttable)) !== null) return one
     const { rows } = examined.facts
+    if (engine !== 'local')
+      return enginePartCount({ parallelism, rows, freeConnections: await freeConnections(source) })
+    if ((await whyOneStream(source, cuttable)) !== null) return one
     if (parallelism !== null) return partCount({ parallelism, rows, freeSlots: 0, freeConnections: 0 })
     const free = await freeConnections(source)
     return partCount({ parallelism, rows, freeSlots: await ledger.parts.freeSlots(), freeConnections: free })
+  }
+
+  #job(cut: Omit<CutParts, 'isEmpty'>): EngineJob | null {
+    const { engine } = this.#attempt.claim.pipeline
+    return engine === 'local' ? null : engineJob(this.#attempt, { ...cut, isEmpty: this.#isEmpty })
   }
 
   async #snapshot(): Promise<SharedSnapshot> {

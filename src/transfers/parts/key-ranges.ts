@@ -35,8 +35,17 @@ function inRange(order: Order, { lo, hi }: KeyRange): string[] {
 }
 
 /** The rows of a part as a query of its own. */
-export function queryOfRange({ query, columns }: Examined, order: Order, part: KeyRange): string {
-  return `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(inRange(order, part))}`
+export function queryOfRange(examined: Examined, order: Order, part: KeyRange): string {
+  return `${queryOfAll(examined)}${conditionOfRange(order, part)}`
+}
+
+export function queryOfAll({ query, columns }: Pick<Examined, 'query' | 'columns'>): string {
+  return `SELECT ${columnList(columns)} FROM ${asRelation(query)}`
+}
+
+/** Empty: the range is open on both sides. */
+export function conditionOfRange(order: Order, part: KeyRange): string {
+  return where(inRange(order, part))
 }
 
 /**

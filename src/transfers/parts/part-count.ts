@@ -2,6 +2,9 @@ import type { Session } from '../../postgres/session.js'
 
 /** Below this size, cutting a run costs more than it saves. */
 const LEAST_ROWS_EACH = 250_000
+/** A cluster is chosen for functions that take long, and its parts should be many enough for all its cores. */
+const LEAST_ROWS_EACH_ON_ENGINE = 50_000
+const MOST_AT_ONCE_ON_ENGINE = 64
 /** A part of this size takes some seconds: a pause waits for it, and a runner that dies loses it. */
 const MOST_ROWS_EACH = 500_000
 /** One source connection each. */
@@ -29,6 +32,18 @@ export interface Demand {
 export function partCount({ parallelism, rows, freeSlots, freeConnections }: Demand): PartCount {
   const width = parallelism ?? auto(rows, freeSlots, freeConnections)
   if (width <= 1) return { width: 1, parts: 1 }
+  return { width, parts: Math.min(MOST_PARTS, Math.max(width, Math.ceil(rows / MOST_ROWS_EACH))) }
+}
+
+/** The same for an engine outside the runners. One part at a time makes no use of it: 1, the default, means auto. */
+export function enginePartCount({
+  parallelism,
+  rows,
+  freeConnections,
+}: Omit<Demand, 'freeSlots'>): PartCount {
+  const limits = [Math.ceil(rows / LEAST_ROWS_EACH_ON_ENGINE), freeConnections / 4, MOST_AT_ONCE_ON_ENGINE]
+  const chosen = Math.max(2, Math.floor(Math.min(...limits)))
+  const width = parallelism === null || parallelism === 1 ? chosen : parallelism
   return { width, parts: Math.min(MOST_PARTS, Math.max(width, Math.ceil(rows / MOST_ROWS_EACH))) }
 }
 

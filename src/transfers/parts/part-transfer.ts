@@ -1,5 +1,5 @@
 import { passFingerprint } from '../../checkpoints/checkpoint.js'
-import { PartLedger } from '../../checkpoints/part-ledger.js'
+import { LEDGER_STATEMENTS, PartLedger } from '../../checkpoints/part-ledger.js'
 import { CheckFailure } from '../../checks/index.js'
 import { addResults, type CheckResult } from '../../model/check.js'
 import { type Phase, partSessionName } from '../../model/claim.js'
@@ -22,8 +22,8 @@ import { findTable } from '../marts/table.js'
 import { counted } from '../steps/pass.js'
 import { openPartStream, type PartStream } from './part-stream.js'
 
-/** Rows in memory at a time, if they pass through this process. */
-const PORTION_ROWS = 20_000
+/** Rows in memory at a time, if they pass through this process or through an engine. */
+export const PORTION_ROWS = 20_000
 
 export interface PartOptions extends Omit<SideOptions, 'claim' | 'ledger' | 'name' | 'isTransactional'> {
   readonly claim: PartClaim
@@ -181,17 +181,12 @@ function joined(phases: readonly Phase[], name: Phase['name']): Phase | null {
   return { name, from: first.from, to: first.from + own.reduce((sum, { from, to }) => sum + to - from, 0) }
 }
 
-/** A runner that froze in this part may still hold locks. Its lease has expired: it cannot commit any more. */
+/** Ends the sessions of a runner that froze in this part. */
 async function endEarlierClaims(sessions: readonly Session[], claim: PartClaim): Promise<void> {
   const { part, partAttempt } = claim
   const prefix = partSessionName(claim, part, partAttempt).slice(0, -String(partAttempt).length)
   for (const session of new Set(sessions))
-    await session.rows(
-      `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
-        WHERE starts_with(application_name, $1) AND application_name <> $1 || $2 AND usename = current_user
-          AND nullif(split_part(application_name, '.', 2), '')::integer < $2::integer`,
-      [prefix, String(partAttempt)],
-    )
+    await session.rows(LEDGER_STATEMENTS.end_earlier.text, [prefix, String(partAttempt)])
 }
 
 function otherPlan({ pipeline, part }: PartClaim): VitrinaError {

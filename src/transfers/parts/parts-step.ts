@@ -1,5 +1,6 @@
 import { PartLedger } from '../../checkpoints/part-ledger.js'
 import { SESSION_PREFIX } from '../../model/claim.js'
+import type { EngineJob } from '../../model/engine.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
 import type { OpenPart } from '../../model/part.js'
@@ -19,6 +20,8 @@ interface PartsOptions {
   readonly width: number
   readonly isEmpty: boolean
   readonly into: string | null
+  /** Null: runners execute the parts. */
+  readonly job: EngineJob | null
   /** The run whose parts are continued; null: none is. */
   readonly from: string | null
   /** Called before any part can be claimed. */
@@ -88,9 +91,9 @@ export class PartsStep implements Step {
 
   async #open(): Promise<void> {
     const { ledger, fingerprint, batches, examined } = this.#attempt
-    const { width, isEmpty, into, snapshot, parts, from } = this.#options
+    const { width, isEmpty, into, snapshot, parts, from, job } = this.#options
     await ledger.parts.open({
-      ...{ step: this.name, fingerprint, snapshot: snapshot.id, width, isEmpty, into },
+      ...{ step: this.name, fingerprint, snapshot: snapshot.id, width, isEmpty, into, job },
       columns: rangeOrder(examined).columns.map((column) => column.name),
       batchBefore: batches.progress.batches,
     })
@@ -108,6 +111,8 @@ export class PartsStep implements Step {
   async #finish(): Promise<BatchDone> {
     const { batches } = this.#attempt
     await this.#options.snapshot.close()
+    // A process of an engine that froze before its part was executed again holds locks that this would wait for.
+    if (this.#options.job !== null) await this.#endEarlierParts()
     failpoint('parts.finishing')
     const done = await batches.run(this.name, async () => {
       const parts = await this.#ledger.committed()

@@ -45,6 +45,7 @@ describe('reading ahead', () => {
     const reader = aReader(2)
     const chain = {
       columns: [],
+      segments: [],
       run: async (batch: RowBatch) => {
         if (batch.rows[0]![0] === '2') throw new Error('no')
         return batch

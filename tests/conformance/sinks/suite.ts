@@ -12,6 +12,7 @@ import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
 import { aPipeline, type PipelineOverrides } from '../../support/builders.js'
 import { aDatabase, allOlderEnded, type TestDatabase } from '../../support/database.js'
+import { anEngine } from '../../support/engine.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
 import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
@@ -122,6 +123,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
         targets: targetRules(settings, server.sinks),
         sourceSchemas: ['content'],
         transforms: createTransforms(settings),
+        engine: anEngine(),
       }).reconciler
       closing = () => pool.close()
     }, 300_000)

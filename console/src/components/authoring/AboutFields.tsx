@@ -1,4 +1,4 @@
-import { Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { Select, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
 import { Panel } from '../Panel.js'
 import styles from './authoring.module.css'
@@ -81,6 +81,7 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
             </div>
           ))}
         </div>
+        <EngineFields spec={spec} inspection={inspection} onChange={onChange} />
         <Switch
           label={<FieldLabel name="enabled">{texts.enabled}</FieldLabel>}
           checked={spec.enabled}
@@ -88,5 +89,50 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
         />
       </div>
     </Panel>
+  )
+}
+
+const ENGINES = ['local', 'spark'] as const
+
+/** Only Spark has profiles. */
+function EngineFields({ spec, inspection, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  const { engine, engine_options: options } = spec
+  const choose = (value: string | null) =>
+    onChange({
+      engine: value === 'spark' ? 'spark' : 'local',
+      engine_options: value === 'spark' ? options : {},
+    })
+  return (
+    <div className={styles.fields}>
+      <div>
+        <Select
+          label={<FieldLabel name="engine">{texts.engine}</FieldLabel>}
+          description={texts.engineHint}
+          data={ENGINES.map((value) => ({ value, label: texts.engines[value] }))}
+          value={engine}
+          allowDeselect={false}
+          error={isBad(inspection.problems, 'engine')}
+          onChange={choose}
+        />
+        <FieldProblems problems={inspection.problems} field="engine" />
+      </div>
+      {engine === 'local' ? null : (
+        <div>
+          <TextInput
+            label={<FieldLabel name="engine_options">{texts.profile}</FieldLabel>}
+            description={texts.profileHint}
+            value={options.profile ?? ''}
+            error={isBad(inspection.problems, 'engine_options')}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={({ currentTarget: { value } }) =>
+              onChange({ engine_options: value === '' ? {} : { profile: value } })
+            }
+          />
+          <FieldProblems problems={inspection.problems} field="engine_options" />
+        </div>
+      )}
+    </div>
   )
 }

@@ -73,6 +73,11 @@ export const fieldTexts = defineTexts(
     parallelism: 'Parallelism',
     parallelismHint:
       'How many parts of a full pass run at the same time: 1 to 256, or auto. 1 reads and writes in one stream.',
+    engine: 'Engine',
+    engineHint: 'What executes the parts of a full pass.',
+    engines: { local: 'Runners', spark: 'Spark cluster' },
+    profile: 'Spark profile',
+    profileHint: 'A profile of SPARK_PROFILES in the server settings. Leave empty if there is only one.',
     quarantine: 'Quarantine limit',
     quarantineHint: 'Number of rows a run may quarantine before it fails.',
     brake: 'Delete brake',
@@ -150,6 +155,11 @@ export const fieldTexts = defineTexts(
     parallelism: 'Параллельность',
     parallelismHint:
       'Сколько частей полного прохода выполняется одновременно: от 1 до 256 или auto. 1 — чтение и запись одним потоком.',
+    engine: 'Движок',
+    engineHint: 'Что выполняет части полного прохода.',
+    engines: { local: 'Раннеры', spark: 'Кластер Spark' },
+    profile: 'Профиль Spark',
+    profileHint: 'Профиль из SPARK_PROFILES в настройках сервера. Оставьте пустым, если он один.',
     quarantine: 'Предел карантина',
     quarantineHint: 'Сколько строк запуск может поместить в карантин, прежде чем завершится ошибкой.',
     brake: 'Предел удаления',

@@ -100,7 +100,7 @@ function CheckpointPanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function About({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
   const { description, schedule_interval, schedule_timezone, freshness, mode } = pipeline
-  const { created_at, updated_at } = pipeline
+  const { engine, engine_options, created_at, updated_at } = pipeline
   return (
     <Panel title={texts.about}>
       {description === '' ? (
@@ -111,6 +111,7 @@ function About({ pipeline }: { readonly pipeline: Pipeline }) {
       <FactList
         facts={[
           [texts.mode, texts.modes[mode]],
+          [texts.engine, texts.engines[engine](engine_options.profile ?? null)],
           [
             texts.schedule,
             schedule_interval === null ? (

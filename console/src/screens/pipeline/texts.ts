@@ -46,6 +46,11 @@ export const pipelineTexts = defineTexts(
     noDescription: 'No description.',
     schedule: 'Schedule',
     freshness: 'Freshness',
+    engine: 'Engine',
+    engines: {
+      local: () => 'runners',
+      spark: (profile: string | null) => (profile === null ? 'Spark' : `Spark, profile ${profile}`),
+    },
     mode: 'Mode',
     modes: { full: 'full: all rows', incremental: 'incremental: rows after the checkpoint' },
     changed: 'Changed',
@@ -140,6 +145,11 @@ export const pipelineTexts = defineTexts(
     noDescription: 'Описания нет.',
     schedule: 'Расписание',
     freshness: 'Свежесть',
+    engine: 'Движок',
+    engines: {
+      local: () => 'раннеры',
+      spark: (profile: string | null) => (profile === null ? 'Spark' : `Spark, профиль ${profile}`),
+    },
     mode: 'Режим',
     modes: { full: 'full: все строки', incremental: 'incremental: строки после контрольной точки' },
     changed: 'Изменён',
