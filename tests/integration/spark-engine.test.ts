@@ -89,6 +89,12 @@ describe('validate, for engine: spark', () => {
       /cannot be cut into parts: the query joins or groups rows/,
     ],
     [
+      'a check of rows',
+      { checks: [{ name: 'named', type: 'not_null', column: 'name', on_failure: 'fail' }] },
+      'engine',
+      /cannot evaluate checks of the rows of a batch: named/,
+    ],
+    [
       'no index on the key',
       { sourceQuery: 'SELECT id, name FROM content.plain' },
       'engine',
