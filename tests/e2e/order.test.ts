@@ -58,17 +58,6 @@ describe('the run order', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is shown in Russian', async () => {
-    const { page, context } = await browser().visitor()
-    await context.addInitScript(`localStorage.setItem('vitrina.preferences', '{"language":"ru"}')`)
-    await stand().open(page, '/order')
-    await page
-      .getByRole('list', { name: /^Порядок запусков/ })
-      .locator(':scope > li')
-      .first()
-      .waitFor()
-  })
-
   it('requests a wave of runs from the menu beside the run button', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, `/pipelines/${follower}/overview`)
@@ -91,7 +80,10 @@ describe('the run order', () => {
     await page.getByRole('combobox', { name: / on_upstream_failure$/ }).click()
     await page.getByRole('option', { name: 'Run anyway' }).click()
     await page.getByRole('button', { name: 'Review changes' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: /^Save/ }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Save as version/ })
+      .click()
     await waitFor(
       async () => {
         const [row] = await stand().database.query(
@@ -102,5 +94,17 @@ describe('the run order', () => {
       },
       { what: 'the saved fields' },
     )
+  })
+
+  // Last: visitors of one file share their preferences.
+  it('is shown in Russian', async () => {
+    const { page, context } = await browser().visitor()
+    await context.addInitScript(`localStorage.setItem('vitrina.preferences', '{"language":"ru"}')`)
+    await stand().open(page, '/order')
+    await page
+      .getByRole('list', { name: /^Порядок запусков/ })
+      .locator(':scope > li')
+      .first()
+      .waitFor()
   })
 })
