@@ -522,7 +522,7 @@ COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with it
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
 COMMENT ON TABLE etl.etl_due IS 'Pipelines that have to run because an upstream changed rows, or because a run was requested together with others.';
-COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait for runs of later waves for ever.';
+COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait permanently for runs of later waves.';
 COMMENT ON COLUMN etl.etl_due.planned_run IS 'The run that was requested together with others; it runs also if nothing changed.';
 COMMENT ON COLUMN etl.etl_due.run_id IS 'The run that settles the mark. NULL: none yet.';
 COMMENT ON COLUMN etl.etl_idempotency.runs IS 'The runs that were requested together with run_id. NULL: that run alone.';
@@ -1386,7 +1386,7 @@ AS $function$
     UNION
     SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
   ), patient AS MATERIALIZED (
-    -- Upstreams that always run must not keep a follower waiting for ever: after ten seconds it waits only for the waves
+    -- Upstreams that always run must not keep a follower waiting permanently: after ten seconds it waits only for the waves
     -- that had begun when it was marked. A few at a time, because this looks at each ancestor of each of them.
     SELECT m.id, m.since FROM marked m JOIN blocked b USING (id) JOIN node n USING (id)
      WHERE n.startable AND m.since < clock_timestamp() - interval '10 seconds' AND m.id NOT IN (SELECT s.id FROM stuck s)

@@ -16,7 +16,7 @@ import { NodeBox } from './NodeBox.js'
 import styles from './order.module.css'
 import { orderTexts } from './texts.js'
 
-/** More cannot be told apart. */
+/** More are not readable as a graph. */
 const MOST_DRAWN = 150
 /** Events come in bursts. */
 const PAUSE_MS = 500
