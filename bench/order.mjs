@@ -6,7 +6,7 @@
  *   node bench/order.mjs --small
  *   node bench/order.mjs --json figures.json
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -90,17 +90,13 @@ async function decisions(client, url) {
   await runner.connect()
   const found = {}
   try {
-    found.nothing_due = summary(await times(ROUNDS, () => runner.query('SELECT etl.request_due_runs()')))
-    found.a_root_ended = summary(
-      await times(
-        ROUNDS,
-        () => runner.query('SELECT etl.request_due_runs()'),
-        async (n) => {
-          await client.query('SELECT etl.mark_followers($1, now())', [ids[n % ids.length]])
-        },
-        () => endAll(client),
-      ),
-    )
+    const [{ pid }] = (await runner.query('SELECT pg_backend_pid() AS pid')).rows
+    const decide = () => runner.query('SELECT etl.request_due_runs()')
+    found.nothing_due = await times(pid, decide)
+    found.a_root_ended = await times(pid, decide, {
+      before: (n) => client.query('SELECT etl.mark_followers($1, now())', [ids[n % ids.length]]),
+      after: () => endAll(client),
+    })
     // One request of each pipeline of the wave: every level begins when the one above has ended.
     const waves = []
     for (let round = 0; round < 3; round++) {
@@ -119,8 +115,8 @@ async function decisions(client, url) {
       "INSERT INTO etl.etl_due (pipeline_id, upstream_id, since) SELECT id, $1, now() - interval '1 minute' FROM etl.etl_pipelines WHERE id <> $1",
       [ids[0]],
     )
-    found.every_pipeline_marked = summary(
-      await times(ROUNDS, () => runner.query('SELECT count(*) FROM etl.pending_pipelines()')),
+    found.every_pipeline_marked = await times(pid, () =>
+      runner.query('SELECT count(*) FROM etl.pending_pipelines()'),
     )
     return found
   } finally {
@@ -128,16 +124,26 @@ async function decisions(client, url) {
   }
 }
 
-async function times(count, work, before = async () => {}, after = async () => {}) {
+/** `backend`: its CPU time is what the machine would take without other load. */
+async function times(backend, work, { before = async () => {}, after = async () => {} } = {}) {
   const found = []
-  for (let n = 0; n < count; n++) {
+  let cpu = 0
+  for (let n = 0; n < ROUNDS; n++) {
     await before(n)
-    const from = performance.now()
+    const [spent, from] = [cpuMs(backend), performance.now()]
     await work()
     found.push(performance.now() - from)
+    cpu += cpuMs(backend) - spent
     await after()
   }
-  return found
+  return { ...summary(found), mean_cpu: Number((cpu / ROUNDS).toFixed(2)) }
+}
+
+/** Clock ticks of 10 ms: only a mean over many rounds says something. */
+function cpuMs(pid) {
+  const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number)
+  return (user + system) * 10
 }
 
 /** Ends every queued run. `rows`: as if it had changed so many. */

@@ -169,7 +169,7 @@ describe('the order of pipelines', () => {
     expect(await next()).toEqual([])
   })
 
-  it('settles the change with any run of the follower, whoever requested it', async () => {
+  it('settles the change with any run of the follower, also one that a user requested', async () => {
     await graph({ a: [], b: ['a'] })
     await run('a')
     await request('b')
@@ -338,7 +338,7 @@ describe('a follower', () => {
     expect(await marks()).toEqual([])
   })
 
-  it('does not wait for ever for an upstream that always runs', async () => {
+  it('does not wait permanently for an upstream that always runs', async () => {
     await graph(DIAMOND)
     await run('a')
     await next()

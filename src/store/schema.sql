@@ -597,7 +597,7 @@ COMMENT ON COLUMN etl.etl_check_results.sample IS 'Keys of rows that failed, at 
 COMMENT ON COLUMN etl.etl_check_results.observed IS 'What was compared with the limits: a number of rows, or an age in seconds.';
 COMMENT ON COLUMN etl.etl_check_results.by_batch IS 'Failed rows by batch, so that a batch that is repeated after a crash does not count twice. 0: all earlier batches.';
 COMMENT ON TABLE etl.etl_due IS 'Pipelines that have to run because an upstream changed rows, or because a run was requested together with others.';
-COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait for runs of later waves for ever.';
+COMMENT ON COLUMN etl.etl_due.wave IS 'When the first run of the chain was requested that led to this mark. A follower does not wait permanently for runs of later waves.';
 COMMENT ON COLUMN etl.etl_due.planned_run IS 'The run that was requested together with others; it runs also if nothing changed.';
 COMMENT ON COLUMN etl.etl_due.run_id IS 'The run that settles the mark. NULL: none yet.';
 COMMENT ON TABLE etl.etl_freshness IS 'How old the data of each mart is, and how old it may become.';
@@ -1727,7 +1727,7 @@ AS $function$
     UNION
     SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
   ), patient AS MATERIALIZED (
-    -- Upstreams that always run must not keep a follower waiting for ever: after ten seconds it waits only for the waves
+    -- Upstreams that always run must not keep a follower waiting permanently: after ten seconds it waits only for the waves
     -- that had begun when it was marked. A few at a time, because this looks at each ancestor of each of them.
     SELECT m.id, m.since FROM marked m JOIN blocked b USING (id) JOIN node n USING (id)
      WHERE n.startable AND m.since < clock_timestamp() - interval '10 seconds' AND m.id NOT IN (SELECT s.id FROM stuck s)

@@ -5,7 +5,7 @@ export const DOCUMENTS = {
   clickhouse: 'docs/guides/clickhouse.md',
   s3: 'docs/guides/s3.md',
   /** The marts of the demo, and no server yet. */
-  marts: ['SECURITY.md', 'docs/guides/airflow.md', 'docs/guides/notifications.md'],
+  marts: ['SECURITY.md', 'docs/guides/airflow.md', 'docs/guides/notifications.md', 'docs/guides/order.md'],
   demo: [
     'docs/demo.md',
     'docs/API.md',

@@ -74,6 +74,8 @@ type Edited = paths['/pipelines/{id}'] extends { patch: { responses: { 200: infe
 /** The effect of a change before it is made. */
 export type DryRun = NonNullable<Edited['dry_run']>
 export type PipelineInput = Schema<'PipelineInput'>
+export type OrderGraph = Get<'/graph'>
+export type OrderNode = OrderGraph['nodes'][number]
 export type LineageGraph = Get<'/lineage'>
 export type LineageNode = LineageGraph['nodes'][number]
 export type LineageColumn = NonNullable<LineageNode['columns']>[number]

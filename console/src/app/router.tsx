@@ -150,6 +150,12 @@ const lineage = createRoute({
   component: lazyRouteComponent(() => import('../screens/lineage/LineageScreen.js'), 'LineageScreen'),
 })
 
+const order = createRoute({
+  getParentRoute: () => root,
+  path: '/order',
+  component: lazyRouteComponent(() => import('../screens/order/OrderScreen.js'), 'OrderScreen'),
+})
+
 const runners = createRoute({
   getParentRoute: () => root,
   path: '/runners',
@@ -235,6 +241,7 @@ const tree = root.addChildren([
   quality,
   quarantine,
   lineage,
+  order,
   runners,
   sources,
   settings.addChildren([settingsIndex, ...settingsTabs]),

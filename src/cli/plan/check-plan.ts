@@ -14,9 +14,12 @@ const HARMLESS: readonly string[] = fieldsThatChange('always')
 /** Validates all changes on the server. Returns all mistakes, each with its place. */
 export async function checkPlan(server: Server, plan: Plan, normalise: Normalise): Promise<FileMistake[]> {
   const mistakes: FileMistake[] = []
-  for (const file of plan.creates) mistakes.push(...(await checkOne(server, file, file.fields)))
+  const marts = martsOf(plan)
+  const check = async (file: FilePipeline, fields: Readonly<Fields>) =>
+    (await checkOne(server, file, fields)).filter(({ missing }) => missing === null || !marts.has(missing))
+  for (const file of plan.creates) mistakes.push(...(await check(file, file.fields)))
   for (const { file, changes } of plan.updates) {
-    const found = await checkOne(server, file, normalise(file.fields))
+    const found = await check(file, normalise(file.fields))
     // Its source may be unavailable for a while; that must not block a change of the schedule.
     if (found.length > 0 && !(isHarmless(changes) && found.every(({ isRefused }) => !isRefused)))
       mistakes.push(...found)
@@ -24,7 +27,17 @@ export async function checkPlan(server: Server, plan: Plan, normalise: Normalise
   return mistakes
 }
 
-type Found = FileMistake & { readonly isRefused: boolean }
+interface Found extends FileMistake {
+  readonly isRefused: boolean
+  /** The table that the query lacks; null: it is another mistake. */
+  readonly missing: string | null
+}
+
+/** A mart that another pipeline fills may be read before it exists: the pipelines run in order. */
+function martsOf({ creates, updates, unchanged, extra }: Plan): ReadonlySet<string> {
+  const files = [...creates, ...updates.map(({ file }) => file), ...unchanged].map(({ fields }) => fields)
+  return new Set([...files, ...extra].map(({ target_table }) => String(target_table)))
+}
 
 async function checkOne(server: Server, file: FilePipeline, fields: Readonly<Fields>): Promise<Found[]> {
   try {
@@ -32,7 +45,7 @@ async function checkOne(server: Server, file: FilePipeline, fields: Readonly<Fie
     return findings(file, answer)
   } catch (error) {
     if (!(error instanceof ApiError) || error.mistakes.length === 0) throw error
-    return fileMistakes(file, error).map((mistake) => ({ ...mistake, isRefused: true }))
+    return fileMistakes(file, error).map((mistake) => ({ ...mistake, isRefused: true, missing: null }))
   }
 }
 
@@ -41,6 +54,7 @@ function findings(file: FilePipeline, { errors }: Validation): Found[] {
     place: file.locate(field, position),
     message: `${field}: ${code}: ${message} ${hint}`,
     isRefused: false,
+    missing: /relation "([^"]+)" does not exist/.exec(message)?.[1] ?? null,
   }))
 }
 

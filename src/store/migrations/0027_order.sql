@@ -93,7 +93,7 @@ CREATE TABLE etl.etl_due (
 COMMENT ON TABLE etl.etl_due IS
   'Pipelines that have to run because an upstream changed rows, or because a run was requested together with others.';
 COMMENT ON COLUMN etl.etl_due.wave IS
-  'When the first run of the chain was requested that led to this mark. A follower does not wait for runs of later waves for ever.';
+  'When the first run of the chain was requested that led to this mark. A follower does not wait permanently for runs of later waves.';
 COMMENT ON COLUMN etl.etl_due.planned_run IS 'The run that was requested together with others; it runs also if nothing changed.';
 COMMENT ON COLUMN etl.etl_due.run_id IS 'The run that settles the mark. NULL: none yet.';
 CREATE UNIQUE INDEX etl_due_pending ON etl.etl_due (pipeline_id, upstream_id) WHERE run_id IS NULL AND upstream_id IS NOT NULL;
@@ -155,7 +155,7 @@ END $$;
 CREATE TRIGGER take_marks AFTER UPDATE OF status ON etl.etl_runs
   FOR EACH ROW WHEN (OLD.status = 'REQUESTED' AND NEW.status = 'RUNNING') EXECUTE FUNCTION etl.take_marks();
 
--- In the transaction that ends the run, whoever ends it: a runner that dies afterwards loses nothing.
+-- In the transaction that ends the run, whichever process ends it: a runner that dies afterwards loses nothing.
 CREATE FUNCTION etl.mark_at_end() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'pg_temp'
 AS $$
@@ -260,7 +260,7 @@ AS $$
     UNION
     SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
   ), patient AS MATERIALIZED (
-    -- Upstreams that always run must not keep a follower waiting for ever: after ten seconds it waits only for the waves
+    -- Upstreams that always run must not keep a follower waiting permanently: after ten seconds it waits only for the waves
     -- that had begun when it was marked. A few at a time, because this looks at each ancestor of each of them.
     SELECT m.id, m.since FROM marked m JOIN blocked b USING (id) JOIN node n USING (id)
      WHERE n.startable AND m.since < clock_timestamp() - interval '10 seconds' AND m.id NOT IN (SELECT s.id FROM stuck s)

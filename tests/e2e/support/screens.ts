@@ -57,6 +57,7 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'the runners', path: '/runners', shows: hostname() },
   { name: 'the sources', path: '/sources', prepare: aCapturedSource, shows: 'captured_stats' },
+  { name: 'the order', path: '/order', shows: 'film_dim_full' },
   { name: 'the lineage', path: '/lineage', shows: 'analytics.film_dim' },
   {
     name: 'the lineage of a column',

@@ -12,6 +12,7 @@ import { ProblemCard } from '../ProblemCard.js'
 import styles from './authoring.module.css'
 import { cronWords, isInterval } from './cron-words.js'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
+import { OrderFields } from './OrderFields.js'
 import { scheduleTexts } from './schedule-texts.js'
 
 const PRESETS = { quarter: '15m', hour: '1h', day: '0 6 * * *', week: '0 6 * * 1' } as const
@@ -64,6 +65,7 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
           ))}
         </div>
         <Coming schedule={spec.schedule_interval} zone={spec.schedule_timezone} />
+        <OrderFields {...{ spec, inspection, onChange }} />
       </div>
     </Panel>
   )

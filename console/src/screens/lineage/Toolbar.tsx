@@ -1,5 +1,6 @@
 import { Button, SegmentedControl, Select } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { openLineageText } from '../../api/lineage.js'
 import type { LineageGraph, LineageNode } from '../../api/wire.js'
 import { saveFile } from '../../components/save-file.js'
@@ -56,6 +57,14 @@ export function Toolbar({ search, fleet, focus, view }: Props) {
         onChange={(value) => show({ view: value as 'graph' | 'list' })}
       />
       <span className={styles.space} />
+      <Button
+        component={Link}
+        to="/order"
+        variant="default"
+        leftSection={<Icon name="pipelines" size={14} />}
+      >
+        {texts.order}
+      </Button>
       <ExportButton focus={focus} />
     </div>
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Arrow, layOut } from './layout.js'
+import { type Arrow, layOut } from './graph-layout.js'
 
 const box = (id: string, height = 50) => ({ id, width: 200, height })
 const arrows = (...pairs: string[]): Arrow[] =>

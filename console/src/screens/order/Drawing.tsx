@@ -1,0 +1,70 @@
+import { useMemo } from 'react'
+import type { OrderGraph, OrderNode } from '../../api/wire.js'
+import { curve, layOut } from '../../components/graph-layout.js'
+import { NodeBox } from './NodeBox.js'
+import styles from './order.module.css'
+
+interface Props {
+  readonly nodes: readonly OrderNode[]
+  readonly edges: OrderGraph['edges']
+  readonly label: string
+}
+
+/** The same numbers as in order.module.css. */
+const WIDTH = 236
+const HEIGHT = 92
+const MARGIN = 20
+
+export function Drawing({ nodes, edges, label }: Props) {
+  const layout = useMemo(
+    () =>
+      layOut(
+        nodes.map(({ id }) => ({ id, width: WIDTH, height: HEIGHT })),
+        edges,
+      ),
+    [nodes, edges],
+  )
+  const placeOf = (id: string) => {
+    const { x, y } = layout.places.get(id)!
+    return { x: x + MARGIN, y: y + MARGIN }
+  }
+  const size = { width: layout.width + 2 * MARGIN, height: layout.height + 2 * MARGIN }
+  const inOrder = [...nodes].sort((a, b) => {
+    const [one, other] = [placeOf(a.id), placeOf(b.id)]
+    return one.x - other.x || one.y - other.y
+  })
+  return (
+    <div className={styles.frame}>
+      <div className={styles.canvas} style={size}>
+        <svg className={styles.edges} {...size} aria-hidden="true">
+          {edges.map(({ from, to, kind, via }) => (
+            <path
+              key={`${from} ${to} ${kind} ${via}`}
+              className={styles.edge}
+              data-kind={kind}
+              d={curve(right(placeOf(from)), left(placeOf(to)))}
+            />
+          ))}
+        </svg>
+        <ul aria-label={label}>
+          {inOrder.map((node) => (
+            <NodeBox key={node.id} node={node} place={placeOf(node.id)} />
+          ))}
+        </ul>
+      </div>
+    </div>
+  )
+}
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+function right({ x, y }: Point): Point {
+  return { x: x + WIDTH, y: y + HEIGHT / 2 }
+}
+
+function left({ x, y }: Point): Point {
+  return { x, y: y + HEIGHT / 2 }
+}
