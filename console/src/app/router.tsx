@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import { readChecksSearch } from '../screens/checks/search.js'
 import { readLineageSearch } from '../screens/lineage/search.js'
 import { readNewSearch } from '../screens/pipeline-new/search.js'
 import { readPipelinesSearch } from '../screens/pipelines/search.js'
@@ -103,6 +104,11 @@ const pipelineTabs = [
     path: '/quality',
     component: lazyRouteComponent(() => import('../screens/pipeline/QualityTab.js'), 'QualityTab'),
   }),
+  createRoute({
+    getParentRoute: () => pipeline,
+    path: '/checks',
+    component: lazyRouteComponent(() => import('../screens/pipeline/ChecksTab.js'), 'ChecksTab'),
+  }),
 ] as const
 
 const runs = createRoute({
@@ -124,6 +130,13 @@ const quality = createRoute({
   path: '/quality',
   validateSearch: readQualitySearch,
   component: lazyRouteComponent(() => import('../screens/quality/QualityScreen.js'), 'QualityScreen'),
+})
+
+const checks = createRoute({
+  getParentRoute: () => root,
+  path: '/checks',
+  validateSearch: readChecksSearch,
+  component: lazyRouteComponent(() => import('../screens/checks/ChecksScreen.js'), 'ChecksScreen'),
 })
 
 const quarantine = createRoute({
@@ -226,6 +239,7 @@ const tree = root.addChildren([
   runs,
   run,
   quality,
+  checks,
   quarantine,
   lineage,
   runners,
