@@ -52,8 +52,10 @@ const server = await startEmbedded({
 })
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
 let runner = null
+let postmaster = null
 try {
   await prepare()
+  postmaster = await postmasterOf(server.url)
   runner = startRunner({
     DATABASE_URL: urlOf('main'),
     VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
@@ -166,7 +168,7 @@ async function batchesOf(name) {
 }
 
 function cpuSeconds() {
-  return cpuSecondsOf([runner.pid, postmasterOf(home)])
+  return cpuSecondsOf([runner.pid, postmaster])
 }
 
 function query(database, text, values) {

@@ -1,7 +1,6 @@
 /** What the benchmarks share. */
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import pg from 'pg'
 
 export function median(values) {
@@ -78,10 +77,8 @@ function childrenOf(pid) {
   })
 }
 
-/** The process id of the embedded server below this folder. */
-export function postmasterOf(folder) {
-  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true }))
-    if (entry.name === 'postmaster.pid')
-      return Number(readFileSync(join(entry.parentPath ?? entry.path, entry.name), 'utf8').split('\n')[0])
-  throw new Error(`No server in ${folder}`)
+/** The process id of the server, of which all its other processes are children. */
+export async function postmasterOf(url) {
+  const { rows } = await connected(url, (client) => client.query("SELECT pg_read_file('postmaster.pid') AS text"))
+  return Number(rows[0].text.split('\n')[0])
 }

@@ -46,8 +46,10 @@ const server = await startEmbedded({
 })
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
 let runner = null
+let postmaster = null
 try {
   await prepare()
+  postmaster = await postmasterOf(server.url)
   runner = startRunner({
     DATABASE_URL: urlOf('main'),
     VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
@@ -161,7 +163,7 @@ async function measured(prepared) {
 /** Of this process, of the runner, and of every process of the server, also those that have ended. */
 function cpuSeconds() {
   const own = process.cpuUsage()
-  return cpuSecondsOf([runner.pid, postmasterOf(home)]) + (own.user + own.system) / 1e6
+  return cpuSecondsOf([runner.pid, postmaster]) + (own.user + own.system) / 1e6
 }
 
 function query(database, text, values) {
