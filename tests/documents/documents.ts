@@ -9,6 +9,7 @@ export const DOCUMENTS = {
   demo: [
     'docs/demo.md',
     'docs/API.md',
+    'docs/guides/checks.md',
     'docs/guides/incremental-without-loss.md',
     'docs/guides/operating.md',
     'docs/guides/parallel-runs.md',
