@@ -1,6 +1,6 @@
 /** What the benchmarks share. */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 
 export function median(values) {
@@ -38,4 +38,47 @@ export async function connected(url, work) {
   } finally {
     await client.end()
   }
+}
+
+/** Of /proc: a hundredth of a second. */
+const TICKS = 100
+
+/** CPU seconds of these processes with their children, also those that have ended. */
+export function cpuSecondsOf(pids) {
+  return pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS
+}
+
+function ticksOf(pid) {
+  const [, rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const own = rest
+    .split(' ')
+    .slice(11, 15)
+    .reduce((sum, field) => sum + Number(field), 0)
+  return childrenOf(pid).reduce((sum, child) => {
+    try {
+      return sum + ticksOf(child)
+    } catch {
+      return sum
+    }
+  }, own)
+}
+
+function childrenOf(pid) {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+        .trim()
+        .split(' ')
+        .filter(Boolean)
+        .map(Number)
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The process id of the server, of which all its other processes are children. */
+export async function postmasterOf(url) {
+  const { rows } = await connected(url, (client) => client.query("SELECT pg_read_file('postmaster.pid') AS text"))
+  return Number(rows[0].text.split('\n')[0])
 }

@@ -6,7 +6,7 @@
  *
  *   npm run build && node bench/parts.mjs --rows 10000000 --parts 1,2,4,8 --rounds 3
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -16,7 +16,15 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
-import { connected, median, peakMemory, startRunner, stopRunner } from './lib.mjs'
+import {
+  connected,
+  cpuSecondsOf,
+  median,
+  peakMemory,
+  postmasterOf,
+  startRunner,
+  stopRunner,
+} from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -30,8 +38,6 @@ const PARTS = options.parts.split(',')
 const COLUMNS =
   'id bigint PRIMARY KEY, film_id uuid NOT NULL, rating smallint NOT NULL, note text, modified timestamptz NOT NULL'
 const NAMES = { COPY: 'COPY | COPY', 1: 'one stream', again: 'one stream, nothing changed' }
-/** Of /proc: a hundredth of a second. */
-const TICKS = 100
 
 const home = mkdtempSync(join(tmpdir(), 'vitrina-bench-'))
 const server = await startEmbedded({
@@ -40,8 +46,10 @@ const server = await startEmbedded({
 })
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
 let runner = null
+let postmaster = null
 try {
   await prepare()
+  postmaster = await postmasterOf(server.url)
   runner = startRunner({
     DATABASE_URL: urlOf('main'),
     VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
@@ -155,47 +163,7 @@ async function measured(prepared) {
 /** Of this process, of the runner, and of every process of the server, also those that have ended. */
 function cpuSeconds() {
   const own = process.cpuUsage()
-  const families = [runner.pid, postmaster()]
-  const ticks = families.reduce((sum, pid) => sum + ticksOf(pid), 0)
-  return ticks / TICKS + (own.user + own.system) / 1e6
-}
-
-/** A process with its children. */
-function ticksOf(pid) {
-  const [, rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const fields = rest.split(' ')
-  const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
-  return childrenOf(pid).reduce((sum, child) => {
-    try {
-      return sum + ticksOf(child)
-    } catch {
-      return sum
-    }
-  }, own)
-}
-
-function childrenOf(pid) {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
-    try {
-      return readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
-        .trim()
-        .split(' ')
-        .filter(Boolean)
-        .map(Number)
-    } catch {
-      return []
-    }
-  })
-}
-
-function postmaster() {
-  return Number(readFileSync(join(server.dataDir ?? findData(home), 'postmaster.pid'), 'utf8').split('\n')[0])
-}
-
-function findData(folder) {
-  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true }))
-    if (entry.name === 'postmaster.pid') return entry.parentPath ?? entry.path
-  throw new Error(`No server in ${folder}`)
+  return cpuSecondsOf([runner.pid, postmaster]) + (own.user + own.system) / 1e6
 }
 
 function query(database, text, values) {

@@ -54,6 +54,7 @@ const SCREENS = [
   { name: 'lineage-list', path: `/lineage?node=${RATED}&level=column&view=list`, prepare: drawn },
   { name: 'overview', path: '/' },
   { name: 'quality', path: '/quality' },
+  { name: 'checks', path: '/checks' },
   { name: 'quarantine', path: '/quarantine' },
   { name: 'quarantine-row', path: '/quarantine', prepare: openARow },
   { name: 'quarantine-discard', path: '/quarantine', prepare: askToDiscard },

@@ -11,6 +11,7 @@ export const DOCUMENTS = {
     'docs/API.md',
     'docs/guides/freshness.md',
     'docs/guides/data-tab.md',
+    'docs/guides/checks.md',
     'docs/guides/incremental-without-loss.md',
     'docs/guides/operating.md',
     'docs/guides/parallel-runs.md',

@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import { readChecksSearch } from '../screens/checks/search.js'
 import { readLineageSearch } from '../screens/lineage/search.js'
 import { readDataSearch } from '../screens/pipeline/data/search.js'
 import { readNewSearch } from '../screens/pipeline-new/search.js'
@@ -110,6 +111,11 @@ const pipelineTabs = [
     validateSearch: readDataSearch,
     component: lazyRouteComponent(() => import('../screens/pipeline/data/DataTab.js'), 'DataTab'),
   }),
+  createRoute({
+    getParentRoute: () => pipeline,
+    path: '/checks',
+    component: lazyRouteComponent(() => import('../screens/pipeline/ChecksTab.js'), 'ChecksTab'),
+  }),
 ] as const
 
 const runs = createRoute({
@@ -131,6 +137,13 @@ const quality = createRoute({
   path: '/quality',
   validateSearch: readQualitySearch,
   component: lazyRouteComponent(() => import('../screens/quality/QualityScreen.js'), 'QualityScreen'),
+})
+
+const checks = createRoute({
+  getParentRoute: () => root,
+  path: '/checks',
+  validateSearch: readChecksSearch,
+  component: lazyRouteComponent(() => import('../screens/checks/ChecksScreen.js'), 'ChecksScreen'),
 })
 
 const quarantine = createRoute({
@@ -239,6 +252,7 @@ const tree = root.addChildren([
   runs,
   run,
   quality,
+  checks,
   quarantine,
   lineage,
   order,

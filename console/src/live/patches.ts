@@ -1,4 +1,5 @@
 import type { InfiniteData } from '@tanstack/react-query'
+import { CHECKS_KEY } from '../api/checks.js'
 import { leaving, pipelineKey } from '../api/pipeline.js'
 import { OVERVIEW_KEY, type OverviewFilter } from '../api/pipelines.js'
 import { QUARANTINE_KEY } from '../api/quarantine.js'
@@ -34,6 +35,8 @@ export function startPatching(): () => void {
     // Only the list contains the hint of an error.
     if (events.some(isFailure)) soon(() => true)
     if (events.some(isEnd)) later(() => true)
+    if (events.some((event) => event.kind === 'check.failed' || isEnd(event)))
+      void queryClient.invalidateQueries({ queryKey: CHECKS_KEY })
     if (events.some(({ kind }) => kind === 'quarantine.settled'))
       void queryClient.invalidateQueries({ queryKey: QUARANTINE_KEY })
     rereadPipelines(events)

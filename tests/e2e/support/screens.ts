@@ -121,6 +121,20 @@ export const SCREENS: readonly Screen[] = [
     shows: /^in \d|^через \d/,
   },
   {
+    name: 'the checks of a pipeline',
+    path: '/pipelines/$id/checks',
+    prepare: aCheckedPipeline,
+    shows: 'rating_range',
+  },
+  { name: 'a pipeline without checks', path: `${FILMS}/checks`, shows: /No checks|Проверок нет/ },
+  {
+    name: 'the configuration of a pipeline with checks',
+    path: '/pipelines/$id/config',
+    prepare: aCheckedPipeline,
+    shows: /Add check|Добавить проверку/,
+  },
+  { name: 'the checks of the fleet', path: '/checks', prepare: aCheckedPipeline, shows: 'rating_range' },
+  {
     name: 'the connections',
     path: '/settings/connections',
     shows: /Writable tables|Таблицы для записи/,
@@ -189,6 +203,18 @@ async function aScheduledPipeline(stand: ConsoleStand): Promise<string> {
     mode: 'incremental',
     incrementalKey: 'updated_at',
     scheduleInterval: '0 6 * * *',
+  })
+  await anEndedRun(stand, id)
+  return id
+}
+
+async function aCheckedPipeline(stand: ConsoleStand): Promise<string> {
+  const { id } = await aPipeline(stand.database, {
+    checks: [
+      { name: 'rating_range', type: 'range', column: 'rating', min: 0, max: 5, on_failure: 'warn' },
+      { name: 'titled', type: 'not_null', column: 'title', on_failure: 'fail' },
+      { name: 'enough_films', type: 'row_count', min: 1, usual: 20, on_failure: 'fail' },
+    ],
   })
   await anEndedRun(stand, id)
   return id

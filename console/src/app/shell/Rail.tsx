@@ -22,6 +22,7 @@ export const PLACES: readonly Place[] = [
   { to: '/pipelines', icon: 'pipelines', key: 'pipelines', letter: 'p' },
   { to: '/runs', icon: 'runs', key: 'runs', letter: 'r' },
   { to: '/quality', icon: 'quality', key: 'quality', letter: 'q' },
+  { to: '/checks', icon: 'checks', key: 'checks', letter: 'c' },
   { to: '/quarantine', icon: 'quarantine', key: 'quarantine', letter: 'u' },
   { to: '/lineage', icon: 'lineage', key: 'lineage', letter: 'l' },
   { to: '/runners', icon: 'runners', key: 'runners', letter: 'f' },

@@ -9,6 +9,7 @@ import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
+import { CheckFields } from '../../components/authoring/CheckFields.js'
 import authoring from '../../components/authoring/authoring.module.css'
 import { ModeFields } from '../../components/authoring/ModeFields.js'
 import { QueryBench } from '../../components/authoring/QueryBench.js'
@@ -91,6 +92,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
             <ModeFields {...fields} />
             <StepFields {...fields} />
             <LimitFields {...fields} />
+            <CheckFields {...fields} />
           </div>
         </div>
       ) : (

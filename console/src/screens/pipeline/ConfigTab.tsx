@@ -1,5 +1,6 @@
 import type { Pipeline } from '../../api/wire.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
+import { CheckFields } from '../../components/authoring/CheckFields.js'
 import { ModeFields } from '../../components/authoring/ModeFields.js'
 import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
 import { StepFields } from '../../components/authoring/StepFields.js'
@@ -39,6 +40,7 @@ export function ConfigTab() {
           <StepFields {...fields} />
           <AboutFields {...fields} />
           <LimitFields {...fields} />
+          <CheckFields {...fields} />
         </div>
       </div>
       <FieldsPanel pipeline={pipeline} />

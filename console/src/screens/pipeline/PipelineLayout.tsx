@@ -21,7 +21,7 @@ import styles from './pipeline.module.css'
 import { PipelineContext } from './pipeline-context.js'
 import { pipelineTexts } from './texts.js'
 
-const TABS = ['overview', 'sql', 'config', 'versions', 'runs', 'state', 'quality', 'data'] as const
+const TABS = ['overview', 'sql', 'config', 'versions', 'runs', 'state', 'quality', 'checks', 'data'] as const
 
 export function PipelineLayout() {
   const texts = useTexts(pipelineTexts)

@@ -7,6 +7,7 @@ const ORDER: Readonly<Record<Event, true>> = {
   failed: true,
   recovered: true,
   brake: true,
+  check_failed: true,
   quarantine_grew: true,
   drift_found: true,
   audit_failed: true,

@@ -1,0 +1,12 @@
+import type { CheckState } from '../../api/wire.js'
+
+/** `/checks?status=`: the filter of the list in the address. */
+export interface ChecksSearch {
+  readonly status?: CheckState['status']
+}
+
+export const STATUSES = ['failed', 'error', 'quarantined', 'warned', 'passed', 'unknown'] as const
+
+export function readChecksSearch({ status }: Record<string, unknown>): ChecksSearch {
+  return { status: STATUSES.find((each) => each === status) }
+}
