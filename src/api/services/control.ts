@@ -15,6 +15,7 @@ export interface RunInput {
   readonly pipelineId: string
   readonly author: Author
   readonly externalRef?: string
+  readonly parent?: string
   /** The header Idempotency-Key. */
   readonly key?: string
   readonly events: ApiEvents
@@ -40,12 +41,13 @@ export class ControlService {
     pipelineId,
     author,
     externalRef,
+    parent,
     key,
     events,
   }: RunInput): Promise<{ run: Run; status: PipelineStatus; replayed: boolean }> {
     const idempotency =
       key === undefined ? undefined : { key, fingerprint: fingerprint(pipelineId, externalRef) }
-    const request = { pipelineId, author, externalRef, idempotency }
+    const request = { pipelineId, author, externalRef, parent, idempotency }
     const found = isId(pipelineId) ? await this.#control.requestRun(request) : null
     if (found === null) throw notFound('PIPELINE_NOT_FOUND', pipelineId)
     const { run, replayed } = found

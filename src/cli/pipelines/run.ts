@@ -14,6 +14,7 @@ interface Flags extends ServerFlags {
   readonly wait?: boolean
   readonly follow?: boolean
   readonly externalRef?: string
+  readonly openlineageParent?: string
   readonly idempotencyKey?: string
   readonly output?: Format
 }
@@ -30,6 +31,10 @@ export function addRun(pipelines: Command): void {
   })
     .option('--wait', 'wait until the run ends; exit code 0 only if it succeeded')
     .option('--follow', 'wait and show progress; Ctrl-C detaches, the run continues')
+    .option(
+      '--openlineage-parent <run>',
+      'the run of an orchestrator that requests this one, for OpenLineage: namespace/job/run id',
+    )
     .option('--external-ref <text>', 'id of this run in an external orchestrator')
     .option('--idempotency-key <key>', 'the same key within 24 hours returns the same run')
     .addOption(formatOption())
@@ -50,9 +55,12 @@ async function run(name: string, flags: Flags): Promise<void> {
   )
 }
 
-function request(server: Server, id: string, { externalRef, idempotencyKey }: Flags) {
+function request(server: Server, id: string, { externalRef, openlineageParent, idempotencyKey }: Flags) {
   const header = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-  const body = externalRef === undefined ? {} : { external_ref: externalRef }
+  const body = {
+    ...(externalRef === undefined ? {} : { external_ref: externalRef }),
+    ...(openlineageParent === undefined ? {} : { openlineage_parent: openlineageParent }),
+  }
   return server.ask(server.api.POST('/pipelines/{id}/run', { params: { path: { id }, header }, body }))
 }
 
