@@ -2301,7 +2301,7 @@ export interface components {
             /** @description Notifications that are not delivered yet. */
             pending: number;
             /** @description null: not configured in this API. */
-            type: ("webhook" | "slack" | "teams" | "telegram" | "email") | null;
+            type: ("webhook" | "slack" | "teams" | "telegram" | "email" | "openlineage") | null;
         };
         NotificationRule: {
             /**
@@ -7190,6 +7190,11 @@ export interface operations {
                      * @example airflow:film_dim:2024-05-01
                      */
                     external_ref?: string;
+                    /**
+                     * @description The run of an orchestrator that requests this one, for OpenLineage: namespace/job/run id.
+                     * @example default/cinema.film_dim/01939f3a-8f2c-7a1e-9d57-2b1c7f0e4a11
+                     */
+                    openlineage_parent?: string;
                 } | null;
             };
         };

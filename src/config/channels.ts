@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OPENLINEAGE } from '../model/notification.js'
 
 const httpUrl = z.url({
   protocol: /^https?$/,
@@ -65,6 +66,8 @@ function checked(found: ReadonlyMap<string, unknown>, mistakes: string[]): Map<s
   for (const [name, value] of found) {
     if (!NAME.test(name))
       mistakes.push(`the channel name "${name.slice(0, 80)}" must consist of a-z, 0-9, _ and -`)
+    if (name === OPENLINEAGE)
+      mistakes.push(`the channel name "${OPENLINEAGE}" is reserved: set OPENLINEAGE_URL`)
     const parsed = channel.safeParse(value)
     if (parsed.success) channels.set(name, parsed.data)
     else mistakes.push(`the channel ${name.slice(0, 80)} is invalid: ${wordsOf(parsed.error)}`)

@@ -217,6 +217,18 @@ export const SETTINGS = {
     means: 'Wait after the first failed attempt to deliver a notification. It doubles with each further one.',
     example: '10',
   },
+  OPENLINEAGE_URL: {
+    schema: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
+    means:
+      'An OpenLineage receiver, such as Marquez: the start and the end of every run are reported to it. Without a path: /api/v1/lineage. VITRINA_NOTIFY_ALLOWED_HOSTS applies. Unset: nothing is reported.',
+    example: 'http://marquez:5000',
+  },
+  OPENLINEAGE_API_KEY: {
+    schema: z.string().min(1).optional(),
+    means: 'The key that the OpenLineage receiver requires, sent as a bearer token.',
+    example: 'f38d2189-c603-4b46-bdea-e573a3b5a7d5',
+    isSecret: true,
+  },
   ALLOWED_SOURCE_SCHEMAS: {
     schema: z.string().default('content,ugc').transform(list),
     means: 'Schemas that a source query may read.',

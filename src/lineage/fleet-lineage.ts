@@ -2,13 +2,13 @@ import type { SqlGuard } from '../guard/index.js'
 import type { LineageGraph, PipelineLineage, ShownNode } from '../model/lineage.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { TargetRules } from '../model/target.js'
-import type { Lineage, LineageQuestion, OpenLineageEvent } from '../ports/lineage.js'
+import type { Lineage, LineageQuestion, OpenLineageEvent, RunFacts } from '../ports/lineage.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformCatalog, TransformInfo } from '../ports/transforms.js'
 import { type Fleet, readFleet } from './fleet.js'
 import { type Neighbourhood, neighbourhood } from './neighbourhood.js'
 import { ColumnReader } from './node-columns.js'
-import { jobEvents } from './open-lineage.js'
+import { jobEvents, runEvent } from './open-lineage.js'
 
 export interface LineageSettings {
   readonly readerUrl: string
@@ -75,6 +75,11 @@ export class FleetLineage implements Lineage {
   ): Promise<readonly OpenLineageEvent[]> {
     const fleet = await readFleet(this.#settings, pipelines, signal)
     return jobEvents(fleet, this.#columns(fleet), this.#settings)
+  }
+
+  async runEvent(pipeline: Pipeline, facts: RunFacts, signal: AbortSignal): Promise<OpenLineageEvent> {
+    const [job] = await this.openLineage([pipeline], signal)
+    return runEvent(job!, facts)
   }
 
   async #withColumns(fleet: Fleet, nodes: Neighbourhood['nodes']): Promise<ShownNode[]> {

@@ -1,7 +1,8 @@
 import type { ColumnKind, ColumnUse, NodeColumn, NodeColumns } from '../model/lineage.js'
+import { readParentRun } from '../model/parent-run.js'
 import { readerQuery } from '../model/pipeline.js'
 import { kindOf, type TargetRules } from '../model/target.js'
-import type { OpenLineageEvent } from '../ports/lineage.js'
+import type { OpenLineageEvent, RunFacts } from '../ports/lineage.js'
 import type { SinkKind } from '../ports/sink.js'
 import { partsOf } from '../postgres/database-place.js'
 import type { Fleet, Reading } from './fleet.js'
@@ -68,6 +69,52 @@ async function jobEvent(naming: Naming, reading: Reading, columns: ColumnReader)
         },
       },
     ],
+  }
+}
+
+/** What a run did, with the datasets of its job. */
+export function runEvent(job: OpenLineageEvent, facts: RunFacts): OpenLineageEvent {
+  const { outputs, ...rest } = job as { outputs?: readonly OpenLineageEvent[] }
+  return {
+    ...rest,
+    ...(outputs === undefined ? {} : { outputs: outputs.map((output) => withStatistics(output, facts)) }),
+    eventTime: facts.at,
+    eventType: facts.type,
+    schemaURL: `${SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent`,
+    run: { runId: facts.runId, facets: runFacets(facts) },
+  }
+}
+
+/** If the lineage of a pipeline cannot be read, its runs are still reported. */
+export function bareJob(name: string): OpenLineageEvent {
+  return { producer: PRODUCER, job: { namespace: NAMESPACE, name, facets: {} }, inputs: [], outputs: [] }
+}
+
+function withStatistics(output: OpenLineageEvent, { type, rowsWritten }: RunFacts): OpenLineageEvent {
+  if (type === 'START') return output
+  const outputStatistics = facet('1-0-2', 'OutputStatisticsOutputDatasetFacet', { rowCount: rowsWritten })
+  return { ...output, outputFacets: { outputStatistics } }
+}
+
+function runFacets({ parent: written, error }: RunFacts) {
+  const parent = written === null ? null : readParentRun(written)
+  return {
+    ...(parent === null
+      ? {}
+      : {
+          parent: facet('1-2-0', 'ParentRunFacet', {
+            run: { runId: parent.runId },
+            job: { namespace: parent.namespace, name: parent.name },
+          }),
+        }),
+    ...(error === null
+      ? {}
+      : {
+          errorMessage: facet('1-0-1', 'ErrorMessageRunFacet', {
+            message: error,
+            programmingLanguage: 'SQL',
+          }),
+        }),
   }
 }
 

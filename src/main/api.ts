@@ -5,12 +5,13 @@ import { SINKS } from '../sinks/index.js'
 import { SparkEngine } from '../spark/spark-engine.js'
 import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
+import { OutboxRepository } from '../store/outbox.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
 import { limitedHosts } from '../transforms/limited-hosts.js'
 import { ConnectionProbes, probedByApi } from './connections.js'
 import { createInspection } from './inspection.js'
-import { createChannels, createDispatcher } from './notifications.js'
+import { createChannels, createDispatcher, withOpenLineage } from './notifications.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 import { requireUsableServer } from './server-check.js'
@@ -37,7 +38,18 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
     const token = await apiToken(settings)
     const targets = targetRules(settings)
     const transforms = createTransforms(settings)
-    const channels = createChannels(settings)
+    const inspection = createInspection(loginUrl(settings, 'reader'), metaUrl, {
+      connections: settings.connections,
+      targets,
+      sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      transforms: limitedHosts(transforms, { most: settings.API_MAX_TASK_HOSTS }),
+      engine: new SparkEngine({ profiles: settings.sparkProfiles, environment: settings.environment }),
+    })
+    const channels = withOpenLineage(settings, createChannels(settings), {
+      catalog: stores.catalog,
+      lineage: inspection.lineage,
+    })
+    await new OutboxRepository(database).reportRuns(settings.OPENLINEAGE_URL !== undefined)
     const server = createServer({
       stores,
       wakeups: new NotifyWakeups(metaUrl, 'vitrina_events'),
@@ -50,16 +62,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         targets,
         connections: new Set(settings.connections.keys()),
       },
-      ...createInspection(loginUrl(settings, 'reader'), metaUrl, {
-        connections: settings.connections,
-        targets,
-        sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
-        transforms: limitedHosts(transforms, { most: settings.API_MAX_TASK_HOSTS }),
-        engine: new SparkEngine({
-          profiles: settings.sparkProfiles,
-          environment: settings.environment,
-        }),
-      }),
+      ...inspection,
       transforms,
       connections: new ConnectionProbes(probedByApi(settings)),
       channels,

@@ -15,6 +15,9 @@ export const NOTIFICATION_EVENTS = {
   held_back: 'An open transaction has held the checkpoint back for longer than held_back_seconds.',
 } as const
 
+/** The channel of run events for OpenLineage. Triggers write its messages; rules cannot name it. */
+export const OPENLINEAGE = 'openlineage'
+
 export type NotificationEvent = keyof typeof NOTIFICATION_EVENTS
 export const EVENT_NAMES = Object.keys(NOTIFICATION_EVENTS) as [NotificationEvent, ...NotificationEvent[]]
 

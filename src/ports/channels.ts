@@ -1,6 +1,6 @@
 import type { NotificationMessage } from '../model/notification.js'
 
-export const CHANNEL_TYPES = ['webhook', 'slack', 'teams', 'telegram', 'email'] as const
+export const CHANNEL_TYPES = ['webhook', 'slack', 'teams', 'telegram', 'email', 'openlineage'] as const
 export type ChannelType = (typeof CHANNEL_TYPES)[number]
 
 export interface ChannelInfo {

@@ -13,6 +13,20 @@ export interface LineageQuestion {
 /** An OpenLineage event, as specified there. */
 export type OpenLineageEvent = Readonly<Record<string, unknown>>
 
+export const RUN_EVENT_TYPES = ['START', 'COMPLETE', 'FAIL', 'ABORT'] as const
+export type RunEventType = (typeof RUN_EVENT_TYPES)[number]
+
+/** What happened to a run. */
+export interface RunFacts {
+  readonly type: RunEventType
+  readonly at: string
+  readonly runId: string
+  /** `namespace/job/run id` of the run that requested it; null: none. */
+  readonly parent: string | null
+  readonly rowsWritten: number
+  readonly error: string | null
+}
+
 /** Finds where the data of pipelines comes from and where it goes. Reads queries and catalogs, never data. */
 export interface Lineage {
   /** Null: the node does not exist. */
@@ -23,4 +37,6 @@ export interface Lineage {
   ): Promise<LineageGraph | null>
   ofPipeline(pipeline: Pipeline, signal: AbortSignal): Promise<PipelineLineage>
   openLineage(pipelines: readonly Pipeline[], signal: AbortSignal): Promise<readonly OpenLineageEvent[]>
+  /** The event of a run, with the datasets of its pipeline. */
+  runEvent(pipeline: Pipeline, facts: RunFacts, signal: AbortSignal): Promise<OpenLineageEvent>
 }

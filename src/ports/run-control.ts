@@ -9,6 +9,8 @@ export interface RunRequest {
   readonly author: Author
   /** The id of the run in an external orchestrator. */
   readonly externalRef?: string
+  /** The run that requests this one, for OpenLineage: namespace/job/run id. */
+  readonly parent?: string
   /** A request that may be repeated for a day, and its content. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string }
 }

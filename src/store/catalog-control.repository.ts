@@ -164,7 +164,7 @@ async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Pr
 
 /** The run that is requested or in progress, or a new one. Throws PIPELINE_DISABLED. */
 export async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
-  const { externalRef, author } = request
+  const { externalRef, parent, author } = request
   const { id, name, status } = pipeline
   if (!isStartable(status)) return activeRun(session, id, externalRef)
   if (!pipeline.enabled) throw disabled(name)
@@ -173,8 +173,12 @@ export async function activeOrNew(session: Queryable, pipeline: Pipeline, reques
     [id],
   )
   const runId = moved!.current_run_id
-  if (externalRef !== undefined)
-    await session.query('UPDATE etl.etl_runs SET external_ref = $2 WHERE id = $1', [runId, externalRef])
+  if (externalRef !== undefined || parent !== undefined)
+    await session.query('UPDATE etl.etl_runs SET external_ref = $2, openlineage_parent = $3 WHERE id = $1', [
+      runId,
+      externalRef ?? null,
+      parent ?? null,
+    ])
   await writeAudit(session, author, {
     action: 'pipeline.run',
     kind: 'pipeline',

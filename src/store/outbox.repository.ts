@@ -101,12 +101,23 @@ export class OutboxRepository implements Outbox {
     }
   }
 
+  async reportRuns(enabled: boolean): Promise<void> {
+    await this.#database.query(
+      `INSERT INTO etl.etl_openlineage AS o (enabled) VALUES ($1)
+       ON CONFLICT (is_only) DO UPDATE SET enabled = excluded.enabled WHERE o.enabled <> excluded.enabled`,
+      [enabled],
+    )
+  }
+
   async claim(most: number, leaseSeconds: number): Promise<ClaimedMessage[]> {
     return this.#database.query<ClaimedMessage & Record<string, unknown>>(
       `WITH due AS (
-         SELECT id FROM etl.etl_notification_messages
+         SELECT id FROM etl.etl_notification_messages m
           WHERE status = 'PENDING' AND next_attempt_at <= clock_timestamp()
             AND (lease_until IS NULL OR lease_until < clock_timestamp())
+            AND (order_key IS NULL OR NOT EXISTS (
+                  SELECT FROM etl.etl_notification_messages earlier
+                   WHERE earlier.order_key = m.order_key AND earlier.order_no < m.order_no AND earlier.status = 'PENDING'))
           ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED),
        claimed AS (
          UPDATE etl.etl_notification_messages m

@@ -24,9 +24,11 @@ export interface CliStand {
   file(name: string, text: string): Promise<string>
 }
 
+type Environment = Readonly<Record<string, string>>
+
 interface StandOptions {
   /** Settings of the API. */
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Environment | (() => Promise<Environment>)
 }
 
 /** In a database with the cinema and its demo pipelines. */
@@ -35,13 +37,13 @@ export function aCliStand({ env = {} }: StandOptions = {}): () => CliStand {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrina cli '))
-    stand = await startStand(folder, env)
+    stand = await startStand(folder, typeof env === 'function' ? await env() : env)
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return () => stand
 }
 
-async function startStand(folder: string, env: Readonly<Record<string, string>>): Promise<CliStand> {
+async function startStand(folder: string, env: Environment): Promise<CliStand> {
   const database = await aDatabase({ cinema: true })
   const pipelines = (await readDemoPipelines()).filter(({ target }) => !target.startsWith('es:'))
   await addDemoPipelines({ DATABASE_URL: database.url }, pipelines)

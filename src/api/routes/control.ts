@@ -52,6 +52,7 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
         pipelineId: request.params.id,
         author: authorOf(request),
         externalRef: request.body?.external_ref,
+        parent: request.body?.openlineage_parent,
         key: request.headers['idempotency-key'],
         events: request.events,
       }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { WAVES } from '../../model/order.js'
+import { readParentRun } from '../../model/parent-run.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import { line, text } from '../../model/text.js'
 import type { PipelineOverview } from '../services/pipelines.js'
@@ -26,6 +27,11 @@ export const runBody = z
         'The id of this run in an external orchestrator; while the run is active, a request with the same value returns it.',
       )
       .meta({ example: 'airflow:film_dim:2024-05-01' }),
+    openlineage_parent: line(1000)
+      .refine((text) => readParentRun(text) !== null, 'must be namespace/job/run id, the id a UUID')
+      .optional()
+      .describe('The run of an orchestrator that requests this one, for OpenLineage: namespace/job/run id.')
+      .meta({ example: 'default/cinema.film_dim/01939f3a-8f2c-7a1e-9d57-2b1c7f0e4a11' }),
   })
   .nullish()
 

@@ -16,6 +16,7 @@ export interface RunInput {
   readonly pipelineId: string
   readonly author: Author
   readonly externalRef?: string
+  readonly parent?: string
   /** The header Idempotency-Key. */
   readonly key?: string
   readonly events: ApiEvents
@@ -45,10 +46,10 @@ export class ControlService {
   }
 
   /** Returns the same run while one is requested or in progress. */
-  async requestRun({ pipelineId, author, externalRef, key, events }: RunInput): Promise<RequestedRuns> {
+  async requestRun({ pipelineId, author, externalRef, parent, key, events }: RunInput): Promise<RequestedRuns> {
     const idempotency =
       key === undefined ? undefined : { key, fingerprint: fingerprint(pipelineId, externalRef) }
-    const request = { pipelineId, author, externalRef, idempotency }
+    const request = { pipelineId, author, externalRef, parent, idempotency }
     const found = isId(pipelineId) ? await this.#control.requestRun(request) : null
     if (found === null) throw notFound('PIPELINE_NOT_FOUND', pipelineId)
     const { run, replayed } = found

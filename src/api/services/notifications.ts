@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
-import type { DeadMessage, NotificationRule, RuleSpec } from '../../model/notification.js'
+import {
+  type DeadMessage,
+  type NotificationRule,
+  OPENLINEAGE,
+  type RuleSpec,
+} from '../../model/notification.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { Channels, ChannelType } from '../../ports/channels.js'
 import type { NotificationStore } from '../../ports/notification-store.js'
@@ -127,7 +132,11 @@ export class NotificationService {
   }
 
   #requireChannel(channel: string): void {
-    const names = this.#channels.list().map(({ name }) => name)
+    if (channel === OPENLINEAGE) throw notForRules()
+    const names = this.#channels
+      .list()
+      .map(({ name }) => name)
+      .filter((name) => name !== OPENLINEAGE)
     if (names.includes(channel)) return
     const known =
       names.length === 0
@@ -137,6 +146,15 @@ export class NotificationService {
       field: 'channel',
     })
   }
+}
+
+function notForRules(): VitrinaError {
+  return new VitrinaError(
+    'CHANNEL_UNKNOWN',
+    `The channel ${OPENLINEAGE} receives every run and nothing else.`,
+    'Choose another channel.',
+    { field: 'channel' },
+  )
 }
 
 function taken(name: string): VitrinaError {

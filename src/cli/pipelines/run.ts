@@ -16,6 +16,7 @@ interface Flags extends ServerFlags {
   readonly follow?: boolean
   readonly with?: Wave
   readonly externalRef?: string
+  readonly openlineageParent?: string
   readonly idempotencyKey?: string
   readonly output?: Format
 }
@@ -38,6 +39,10 @@ export function addRun(pipelines: Command): void {
         '--with <pipelines>',
         'also run what it follows (upstream), what follows it (downstream), or both (all), in order',
       ).choices(WAVES),
+    )
+    .option(
+      '--openlineage-parent <run>',
+      'the run of an orchestrator that requests this one, for OpenLineage: namespace/job/run id',
     )
     .option('--external-ref <text>', 'id of this run in an external orchestrator')
     .option('--idempotency-key <key>', 'the same key within 24 hours returns the same run')
@@ -81,9 +86,13 @@ async function runWave(server: Server, requested: Requested, flags: Flags): Prom
   detail('Each starts after those that it follows. Run "vitrina runs get <run>" to see what it waits for.')
 }
 
-function request(server: Server, id: string, { externalRef, idempotencyKey, with: wave }: Flags) {
+function request(server: Server, id: string, flags: Flags) {
+  const { externalRef, openlineageParent, idempotencyKey, with: wave } = flags
   const header = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-  const body = externalRef === undefined ? {} : { external_ref: externalRef }
+  const body = {
+    ...(externalRef === undefined ? {} : { external_ref: externalRef }),
+    ...(openlineageParent === undefined ? {} : { openlineage_parent: openlineageParent }),
+  }
   const query = wave === undefined ? {} : { with: wave }
   return server.ask(server.api.POST('/pipelines/{id}/run', { params: { path: { id }, header, query }, body }))
 }

@@ -71,7 +71,7 @@ export async function checkRules(server: Server, plan: RulePlan): Promise<FileMi
   const files = [...plan.creates, ...plan.updates.map(({ file }) => file)]
   if (files.length === 0) return []
   const { items } = await server.ask(server.api.GET('/notifications/channels', {}))
-  const channels = items.filter(({ type }) => type !== null).map(({ name }) => name)
+  const channels = items.filter(({ type }) => type !== null && type !== 'openlineage').map(({ name }) => name)
   return files.flatMap((file) => ruleMistakes(file, channels))
 }
 

@@ -57,7 +57,13 @@ export function ChannelCard({ channel }: Props) {
       <div className={styles.actions}>
         <ActionButton
           needs="operator"
-          refusal={channel.type === null ? texts.notConfigured : null}
+          refusal={
+            channel.type === null
+              ? texts.notConfigured
+              : channel.type === 'openlineage'
+                ? texts.runsOnly
+                : null
+          }
           loading={isBusy}
           size="compact-sm"
           aria-label={texts.testOf(channel.name)}

@@ -90,7 +90,11 @@ export function NotificationsTab() {
       {action?.kind === 'edit' ? (
         <RuleDialog
           rule={action.rule}
-          channels={channels.data?.items.filter(({ type }) => type !== null).map(({ name }) => name) ?? []}
+          channels={
+            channels.data?.items
+              .filter(({ type }) => type !== null && type !== 'openlineage')
+              .map(({ name }) => name) ?? []
+          }
           onClose={() => begin(null)}
         />
       ) : null}

@@ -33,12 +33,16 @@ def last_success(pipeline_id: str) -> Call:
     return Call("GET", f"/pipelines/{_part(pipeline_id)}/runs", {"status": "SUCCESS", "limit": 1})
 
 
-def request_run(pipeline_id: str, *, external_ref: str, key: str) -> Call:
-    """The same key returns the same run for a day; the reference returns the active run while it is active."""
+def request_run(pipeline_id: str, *, external_ref: str, key: str, parent: str | None = None) -> Call:
+    """
+    The same key returns the same run for a day; the reference returns the active run while it is active.
+
+    `parent` is the OpenLineage run of the task.
+    """
     return Call(
         "POST",
         f"/pipelines/{_part(pipeline_id)}/run",
-        body={"external_ref": external_ref},
+        body={"external_ref": external_ref, **({"openlineage_parent": parent} if parent else {})},
         headers={"Idempotency-Key": key},
     )
 

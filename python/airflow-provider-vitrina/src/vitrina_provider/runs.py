@@ -77,5 +77,14 @@ def idempotency_key(ti: Any, *, pipeline_id: str, external_ref: str, after: str 
     return f"airflow-{_digest(json.dumps(parts))}"
 
 
+def openlineage_parent(ti: Any) -> str | None:
+    """The OpenLineage run of a task; None if Airflow does not report lineage."""
+    try:
+        from airflow.providers.openlineage.plugins.macros import lineage_parent_id
+    except ImportError:
+        return None
+    return lineage_parent_id(ti)
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

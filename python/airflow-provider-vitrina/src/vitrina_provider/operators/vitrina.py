@@ -20,6 +20,7 @@ from vitrina_provider.runs import (
     idempotency_key,
     is_of_task,
     is_over,
+    openlineage_parent,
     require_success,
     run_reference,
     summary,
@@ -144,7 +145,9 @@ class VitrinaRunPipelineOperator(BaseOperator):
         after: str | None = None
         while True:
             key = idempotency_key(ti, pipeline_id=pipeline_id, external_ref=external_ref, after=after)
-            call = calls.request_run(pipeline_id, external_ref=external_ref, key=key)
+            call = calls.request_run(
+                pipeline_id, external_ref=external_ref, key=key, parent=openlineage_parent(ti)
+            )
             try:
                 answer = self.hook.send(call)
             except VitrinaApiError as error:
