@@ -5,6 +5,9 @@ import { descendantsOf, type ProcessInfo } from './proc.js'
 import { type SpawnedVitrina, spawnProgram } from './processes.js'
 import { waitFor } from './wait.js'
 
+/** Java needs a minute to start on a busy machine. */
+const START_MS = 300_000
+
 /** Where `npm run test:spark` has installed Spark. */
 function installed(): { home: string; python: string; java: string; folder: string } {
   const {
@@ -53,7 +56,7 @@ export class SparkCluster {
     const address = ['--host', '127.0.0.1', '--port', String(port), '--webui-port', String(ui)]
     const program = [join(home, 'bin/spark-class'), 'org.apache.spark.deploy.master.Master', ...address]
     const master = spawnProgram(program, env)
-    await master.waitForOutput(/elected leader/)
+    await master.waitForOutput(/elected leader/, START_MS)
     return new SparkCluster(master, `spark://127.0.0.1:${port}`, env)
   }
 
@@ -67,7 +70,7 @@ export class SparkCluster {
     const program = [join(home, 'bin/spark-class'), 'org.apache.spark.deploy.worker.Worker', ...args]
     const work = ['--work-dir', join(folder, `worker-${number}`), this.master]
     const worker = spawnProgram([...program, ...work], this.#env)
-    await worker.waitForOutput(/Successfully registered with master/)
+    await worker.waitForOutput(/Successfully registered with master/, START_MS)
     const processes = () => [worker.pid, ...descendantsOf(worker.pid).map(({ pid }) => pid)]
     return {
       processes,
@@ -148,7 +151,7 @@ export async function driverStarted(runner: SpawnedVitrina): Promise<ProcessInfo
       const found = driverOf(runner)
       return found.length > 0 && found
     },
-    { what: 'the runner to start a driver' },
+    { what: 'the runner to start a driver', timeoutMs: START_MS },
   )
 }
 
