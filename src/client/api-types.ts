@@ -1623,7 +1623,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "not_null";
         } | {
             /** @description The column to check. */
@@ -1643,7 +1646,10 @@ export interface components {
              * @enum {string}
              */
             over?: "batch" | "mart";
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "unique";
         } | {
             column: string;
@@ -1655,7 +1661,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "accepted_values";
             /** @description The values that the column may have. */
             values: (string | number | boolean)[];
@@ -1673,7 +1682,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "range";
         } | {
             /** @description The column to check. */
@@ -1699,7 +1711,10 @@ export interface components {
             to_column?: string;
             /** @description Several columns instead of one. */
             to_columns?: string[];
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "relationship";
         } | {
             /** @description The highest allowed number of rows. */
@@ -1714,7 +1729,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "row_count";
             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
             usual?: number;
@@ -1730,7 +1748,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "freshness";
         } | {
             /** @description A name that is unique in the pipeline. */
@@ -1748,7 +1769,10 @@ export interface components {
             over?: "batch" | "mart";
             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
             sql: string;
-            /** @constant */
+            /**
+             * @description What it checks.
+             * @constant
+             */
             type: "expression";
         };
         CheckFailedEvent: {
@@ -2703,7 +2727,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "not_null";
             } | {
                 /** @description The column to check. */
@@ -2723,7 +2750,10 @@ export interface components {
                  * @enum {string}
                  */
                 over?: "batch" | "mart";
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "unique";
             } | {
                 column: string;
@@ -2735,7 +2765,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "accepted_values";
                 /** @description The values that the column may have. */
                 values: (string | number | boolean)[];
@@ -2753,7 +2786,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "range";
             } | {
                 /** @description The column to check. */
@@ -2779,7 +2815,10 @@ export interface components {
                 to_column?: string;
                 /** @description Several columns instead of one. */
                 to_columns?: string[];
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "relationship";
             } | {
                 /** @description The highest allowed number of rows. */
@@ -2794,7 +2833,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "row_count";
                 /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                 usual?: number;
@@ -2810,7 +2852,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "freshness";
             } | {
                 /** @description A name that is unique in the pipeline. */
@@ -2828,7 +2873,10 @@ export interface components {
                 over?: "batch" | "mart";
                 /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                 sql: string;
-                /** @constant */
+                /**
+                 * @description What it checks.
+                 * @constant
+                 */
                 type: "expression";
             })[];
             /** @description Grows with every change; also the ETag. */
@@ -5661,7 +5709,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "not_null";
                         } | {
                             /** @description The column to check. */
@@ -5681,7 +5732,10 @@ export interface operations {
                              * @enum {string}
                              */
                             over?: "batch" | "mart";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "unique";
                         } | {
                             column: string;
@@ -5693,7 +5747,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
@@ -5711,7 +5768,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "range";
                         } | {
                             /** @description The column to check. */
@@ -5737,7 +5797,10 @@ export interface operations {
                             to_column?: string;
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "relationship";
                         } | {
                             /** @description The highest allowed number of rows. */
@@ -5752,7 +5815,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
@@ -5768,7 +5834,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "freshness";
                         } | {
                             /** @description A name that is unique in the pipeline. */
@@ -5786,7 +5855,10 @@ export interface operations {
                             over?: "batch" | "mart";
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "expression";
                         })[];
                         /** @description Grows with every change; also the ETag. */
@@ -6055,7 +6127,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "not_null";
                         } | {
                             /** @description The column to check. */
@@ -6075,7 +6150,10 @@ export interface operations {
                              * @enum {string}
                              */
                             over?: "batch" | "mart";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "unique";
                         } | {
                             column: string;
@@ -6087,7 +6165,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
@@ -6105,7 +6186,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "range";
                         } | {
                             /** @description The column to check. */
@@ -6131,7 +6215,10 @@ export interface operations {
                             to_column?: string;
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "relationship";
                         } | {
                             /** @description The highest allowed number of rows. */
@@ -6146,7 +6233,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
@@ -6162,7 +6252,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "freshness";
                         } | {
                             /** @description A name that is unique in the pipeline. */
@@ -6180,7 +6273,10 @@ export interface operations {
                             over?: "batch" | "mart";
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "expression";
                         })[];
                         /** @description Grows with every change; also the ETag. */
@@ -7395,7 +7491,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "not_null";
                         } | {
                             /** @description The column to check. */
@@ -7415,7 +7514,10 @@ export interface operations {
                              * @enum {string}
                              */
                             over?: "batch" | "mart";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "unique";
                         } | {
                             column: string;
@@ -7427,7 +7529,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
@@ -7445,7 +7550,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "range";
                         } | {
                             /** @description The column to check. */
@@ -7471,7 +7579,10 @@ export interface operations {
                             to_column?: string;
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "relationship";
                         } | {
                             /** @description The highest allowed number of rows. */
@@ -7486,7 +7597,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
@@ -7502,7 +7616,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "freshness";
                         } | {
                             /** @description A name that is unique in the pipeline. */
@@ -7520,7 +7637,10 @@ export interface operations {
                             over?: "batch" | "mart";
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
-                            /** @constant */
+                            /**
+                             * @description What it checks.
+                             * @constant
+                             */
                             type: "expression";
                         })[];
                         /** @description Grows with every change; also the ETag. */

@@ -25,7 +25,7 @@ export const OVER = ['batch', 'mart'] as const
 /** batch: the rows of a batch before they are written. mart: all rows of the mart as the run leaves them. */
 export type Over = (typeof OVER)[number]
 
-export const MOST_CHECKS = 50
+const MOST_CHECKS = 50
 /** Results before this one that decide what is usual, and how many of them are needed. */
 export const USUAL_RUNS = 10
 export const LEAST_USUAL_RUNS = 3
@@ -62,7 +62,7 @@ const oneOrSeveral = {
 function shape<T extends CheckType, S extends z.ZodRawShape>(type: T, fields: S) {
   return z.strictObject({
     name: common.name,
-    type: z.literal(type),
+    type: z.literal(type).describe('What it checks.'),
     ...fields,
     on_failure: common.on_failure,
   })

@@ -4,6 +4,7 @@ import { readSettings } from '../../src/config/settings.js'
 import { createInspection } from '../../src/main/inspection.js'
 import { createChannels, withOpenLineage } from '../../src/main/notifications.js'
 import { Dispatcher } from '../../src/notify/index.js'
+import { SparkEngine } from '../../src/spark/spark-engine.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
 import { OutboxRepository } from '../../src/store/outbox.repository.js'
@@ -44,6 +45,7 @@ async function aReporter(database: TestDatabase, env: Record<string, string>, mo
     targets: { tables: ['analytics.*'], kinds: [] },
     sourceSchemas: ['content', 'ugc'],
     transforms,
+    engine: new SparkEngine({ profiles: settings.sparkProfiles, environment: {} }),
   })
   onTestFinished(async () => {
     await transforms.close()

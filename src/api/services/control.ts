@@ -46,7 +46,14 @@ export class ControlService {
   }
 
   /** Returns the same run while one is requested or in progress. */
-  async requestRun({ pipelineId, author, externalRef, parent, key, events }: RunInput): Promise<RequestedRuns> {
+  async requestRun({
+    pipelineId,
+    author,
+    externalRef,
+    parent,
+    key,
+    events,
+  }: RunInput): Promise<RequestedRuns> {
     const idempotency =
       key === undefined ? undefined : { key, fingerprint: fingerprint(pipelineId, externalRef) }
     const request = { pipelineId, author, externalRef, parent, idempotency }
