@@ -1,5 +1,5 @@
 export { CheckFailure, failureOf } from './check-failure.js'
-export { type CheckedMart, checkMart, keyText } from './check-mart.js'
+export { checkMart, keyText } from './check-mart.js'
 export { type CheckedBatch, checkRowBatch } from './check-row-batch.js'
 export {
   type CheckRules,

@@ -109,6 +109,19 @@ describe('the data of a mart', () => {
       on_failure: 'warn',
     })
 
+    await checks.getByRole('button', { name: 'Add to the pipeline' }).click()
+    const bar = page.getByRole('region', { name: 'Draft' })
+    await bar.getByText('checks', { exact: true }).waitFor()
+    expect(await checks.getByRole('button', { name: 'Add to the pipeline' }).isDisabled()).toBe(true)
+    await bar.getByRole('button', { name: /Review/ }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await bar.waitFor({ state: 'detached' })
+    const [saved] = await stand().database.query<{ names: string[] }>(
+      "SELECT array(SELECT jsonb_array_elements(checks) ->> 'name') AS names FROM etl.etl_pipelines WHERE jsonb_array_length(checks) > 0 AND checks @> '[{\"name\": \"rating_range\"}]'",
+    )
+    expect(saved!.names).toContain('rating_range')
+
     // A run that changes the mart makes rows and profile outdated; neither moves on its own.
     await page.locator('[data-live=live]').waitFor()
     await stand().database.query("UPDATE content.film_work SET title = title || ' (changed)'")

@@ -1,21 +1,39 @@
 import { Button, CopyButton } from '@mantine/core'
 import { stringify } from 'yaml'
+
 import type { SuggestedCheck } from '../../../api/wire.js'
+import { ActionButton } from '../../../components/ActionButton.js'
+import type { Spec } from '../../../components/authoring/spec.js'
+import { useEdit } from '../../../components/authoring/use-edit.js'
 import { Panel } from '../../../components/Panel.js'
 import { useTexts } from '../../../i18n/texts.js'
 import { Icon } from '../../../theme/icons.js'
+import { usePipeline } from '../pipeline-context.js'
 import styles from './data.module.css'
 import { dataTexts } from './data-texts.js'
 
 /** Checks that the mart passes now, ready for the field `checks` of a pipeline. */
 export function SuggestedChecks({ checks }: { readonly checks: readonly SuggestedCheck[] }) {
   const texts = useTexts(dataTexts)
+  const { spec, change } = useEdit(usePipeline().pipeline)
+  const known = new Set(spec.checks.map(({ name }) => name))
+  const missing = checks.filter(({ name }) => !known.has(name))
+  // Into the draft: the review shows what changes, and saves it.
+  const add = () => change({ checks: [...spec.checks, ...(missing as Spec['checks'])] })
   return (
     <Panel
       title={texts.checks}
       actions={
         checks.length === 0 ? null : (
           <span className={styles.headActions}>
+            <ActionButton
+              needs="admin"
+              icon="plus"
+              refusal={missing.length === 0 ? texts.allAdded : null}
+              onClick={add}
+            >
+              {texts.addChecks}
+            </ActionButton>
             <Copy label={texts.copyYaml} value={stringify({ checks }, { lineWidth: 0 })} />
             <Copy label={texts.copyJson} value={JSON.stringify(checks, null, 2)} />
           </span>

@@ -60,8 +60,10 @@ export const dataTexts = defineTexts(
     sample: 'Sample:',
     checks: 'Suggested checks',
     checksWhat:
-      'The mart passes these checks now. Decide which of them are rules, and add them to the field checks of the pipeline.',
+      'The mart passes these checks now. Add them, and remove those that are not rules before you save.',
     noChecks: 'None: the mart has too few rows to suggest rules.',
+    addChecks: 'Add to the pipeline',
+    allAdded: 'The pipeline has all of them.',
     copyYaml: 'Copy as YAML',
     copyJson: 'Copy as JSON',
     copied: 'Copied',
@@ -133,8 +135,10 @@ export const dataTexts = defineTexts(
     sample: 'Примеры:',
     checks: 'Предлагаемые проверки',
     checksWhat:
-      'Сейчас витрина проходит эти проверки. Решите, какие из них действительно правила, и добавьте их в поле checks пайплайна.',
+      'Сейчас витрина проходит эти проверки. Добавьте их, а перед сохранением уберите те, что не являются правилами.',
     noChecks: 'Нет: в витрине слишком мало строк, чтобы предлагать правила.',
+    addChecks: 'Добавить в пайплайн',
+    allAdded: 'Все уже есть в пайплайне.',
     copyYaml: 'Копировать YAML',
     copyJson: 'Копировать JSON',
     copied: 'Скопировано',
