@@ -116,7 +116,13 @@ async function prepare() {
         'main',
         `INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns, target_connection, batch_size, checks)
          VALUES ($1, 'SELECT * FROM ugc.big', $2, '{id}', $3, $4, $5)`,
-        [`${route} ${variant}`, `analytics.${tableOf(route, variant)}`, connection, Number(options.batch), JSON.stringify(checks)],
+        [
+          `${route} ${variant}`,
+          `analytics.${tableOf(route, variant)}`,
+          connection,
+          Number(options.batch),
+          JSON.stringify(checks),
+        ],
       )
   }
 }
@@ -130,14 +136,17 @@ async function measureRound(route, samples) {
   const database = ROUTES[route] ?? 'main'
   for (const variant of Object.keys(VARIANTS)) {
     const table = `analytics.${tableOf(route, variant)}`
-    await query(database, `DROP TABLE IF EXISTS ${table}; CREATE TABLE ${table} (${COLUMNS}); GRANT ALL ON ${table} TO PUBLIC`)
+    await query(
+      database,
+      `DROP TABLE IF EXISTS ${table}; CREATE TABLE ${table} (${COLUMNS}); GRANT ALL ON ${table} TO PUBLIC`,
+    )
     note(samples, `${route} fill ${variant}`, await batchesOf(`${route} ${variant}`))
   }
   await query('main', "UPDATE ugc.big SET note = note || '.', rating = 9.99 - rating")
   await query('main', 'VACUUM ANALYZE ugc.big')
   for (const variant of Object.keys(VARIANTS))
     note(samples, `${route} merge ${variant}`, await batchesOf(`${route} ${variant}`))
-  await query('main', "UPDATE ugc.big SET note = left(note, -1), rating = 9.99 - rating")
+  await query('main', 'UPDATE ugc.big SET note = left(note, -1), rating = 9.99 - rating')
   await query('main', 'VACUUM ANALYZE ugc.big')
 }
 
@@ -162,7 +171,8 @@ async function batchesOf(name) {
       [id],
     )
     if (one.status === 'SUCCESS' && one.rows_read === ROWS) return { ms: one.ms, cpu: cpuSeconds() - before }
-    if (!['REQUESTED', 'RUNNING'].includes(one.status)) throw new Error(`${name}: ${one.status}: ${one.error}`)
+    if (!['REQUESTED', 'RUNNING'].includes(one.status))
+      throw new Error(`${name}: ${one.status}: ${one.error}`)
     await wait(20)
   }
 }

@@ -79,6 +79,8 @@ function childrenOf(pid) {
 
 /** The process id of the server, of which all its other processes are children. */
 export async function postmasterOf(url) {
-  const { rows } = await connected(url, (client) => client.query("SELECT pg_read_file('postmaster.pid') AS text"))
+  const { rows } = await connected(url, (client) =>
+    client.query("SELECT pg_read_file('postmaster.pid') AS text"),
+  )
   return Number(rows[0].text.split('\n')[0])
 }

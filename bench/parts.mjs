@@ -16,15 +16,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
-import {
-  connected,
-  cpuSecondsOf,
-  median,
-  peakMemory,
-  postmasterOf,
-  startRunner,
-  stopRunner,
-} from './lib.mjs'
+import { connected, cpuSecondsOf, median, peakMemory, postmasterOf, startRunner, stopRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {

@@ -96,7 +96,9 @@ async function aggregateResult(
   elapsed: () => number,
 ): Promise<CheckResult> {
   const { sql } = check as Extract<Check, { type: 'expression' }>
-  const [row] = await session.rows(`SELECT ((\n${sql}\n) IS NOT FALSE)::text AS passes FROM ${table} AS batch`)
+  const [row] = await session.rows(
+    `SELECT ((\n${sql}\n) IS NOT FALSE)::text AS passes FROM ${table} AS batch`,
+  )
   const passes = row?.passes === 'true'
   return asWhole(check, { message: passes ? '' : failureText(check), observed: null, durationMs: elapsed() })
 }
@@ -149,7 +151,11 @@ async function freshnessResult(
     : age === null
       ? `The mart has no row with a value of ${check.column}.`
       : `The newest value of ${check.column} is ${row?.newest}, ${Math.round(age)} s old; ${check.max_age} is allowed.`
-  return asWhole(check, { message, observed: age === null ? null : Math.round(age * 1000) / 1000, durationMs: elapsed() })
+  return asWhole(check, {
+    message,
+    observed: age === null ? null : Math.round(age * 1000) / 1000,
+    durationMs: elapsed(),
+  })
 }
 
 function asWhole(

@@ -2,8 +2,8 @@ import { type CheckResult, SAMPLE_SIZE } from '../model/check.js'
 import { VitrinaError } from '../model/errors.js'
 import { quarantineKey } from '../model/quarantine.js'
 import type { GuardSession } from '../ports/query-guard.js'
-import type { RowBatch } from '../sql/row-batch.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
+import type { RowBatch } from '../sql/row-batch.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { type RowCheck, windowed } from './compile-checks.js'
 import type { CheckedColumn } from './condition.js'
@@ -90,6 +90,7 @@ function isUsed({ name }: CheckedColumn, checks: readonly RowCheck[]): boolean {
   return checks.some(({ check, condition }) =>
     check.type === 'expression'
       ? /U&/i.test(check.sql) || check.sql.toLowerCase().includes(name.replaceAll('"', '""').toLowerCase())
-      : condition.passes.includes(quoteIdentifier(name)) || (condition.window?.sql ?? '').includes(quoteIdentifier(name)),
+      : condition.passes.includes(quoteIdentifier(name)) ||
+        (condition.window?.sql ?? '').includes(quoteIdentifier(name)),
   )
 }

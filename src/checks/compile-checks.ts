@@ -126,15 +126,19 @@ async function requireValid(
     if (code === undefined || error instanceof VitrinaError) throw error
     if (code === AGGREGATE_IN_WHERE && isOverMart && check.type === 'expression') return true
     const aggregate =
-      code === AGGREGATE_IN_WHERE ? 'aggregates need over: mart, because a batch is only a part of the rows.' : null
-    throw invalid(check, aggregate ?? `${message}.`, 'Compare the check with the types of the columns.', error)
+      code === AGGREGATE_IN_WHERE
+        ? 'aggregates need over: mart, because a batch is only a part of the rows.'
+        : null
+    throw invalid(
+      check,
+      aggregate ?? `${message}.`,
+      'Compare the check with the types of the columns.',
+      error,
+    )
   }
 }
 
-function requireTime(
-  check: Extract<Check, { type: 'freshness' }>,
-  columns: readonly CheckedColumn[],
-): void {
+function requireTime(check: Extract<Check, { type: 'freshness' }>, columns: readonly CheckedColumn[]): void {
   const type = columns.find(({ name }) => name === check.column)!.type
   if (/^(?:timestamp|date)/.test(type)) return
   throw invalid(

@@ -1,6 +1,19 @@
 export { CheckFailure, failureOf } from './check-failure.js'
-export { type CheckRules, type CompiledChecks, compileChecks, type MartCheck, type RowCheck } from './compile-checks.js'
-export type { CheckedColumn } from './condition.js'
-export { type CheckedMart, checkMart, keyText } from './check-mart.js'
+export { checkMart, keyText } from './check-mart.js'
 export { type CheckedBatch, checkRowBatch } from './check-row-batch.js'
-export { erroneous, failingRows, guardedRelation, isCheckFailure, isPortable, rowResult } from './row-checker.js'
+export {
+  type CheckRules,
+  type CompiledChecks,
+  compileChecks,
+  type MartCheck,
+  type RowCheck,
+} from './compile-checks.js'
+export type { CheckedColumn } from './condition.js'
+export {
+  erroneous,
+  failingRows,
+  guardedRelation,
+  isCheckFailure,
+  isPortable,
+  rowResult,
+} from './row-checker.js'

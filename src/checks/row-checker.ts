@@ -79,5 +79,16 @@ export function erroneous(
 ): CheckResult {
   const { name, type, on_failure: onFailure } = check
   const message = cutText(`${(error as Error).message}.`, MOST_CHARACTERS)
-  return { name, type, over, onFailure, status: 'error', failedRows: 0, sample: [], observed: null, message, durationMs }
+  return {
+    name,
+    type,
+    over,
+    onFailure,
+    status: 'error',
+    failedRows: 0,
+    sample: [],
+    observed: null,
+    message,
+    durationMs,
+  }
 }

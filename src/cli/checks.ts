@@ -30,7 +30,10 @@ export function addChecks(program: Command): void {
   }).action(run)
 }
 
-async function list(name: string | undefined, flags: Flags & PageFlags & { status?: CheckState['status'] }): Promise<void> {
+async function list(
+  name: string | undefined,
+  flags: Flags & PageFlags & { status?: CheckState['status'] },
+): Promise<void> {
   const server = await openServer(flags)
   const pipeline = name === undefined ? null : await findPipeline(server, name)
   const filter = {

@@ -14,8 +14,12 @@ interface ExpressionColumn {
 export async function expressionProblem(expression: string): Promise<Problem | null> {
   const parsed = await parseSql(`SELECT (\n${expression}\n)`)
   if (parsed.kind === 'syntax')
-    return refusal(`The expression has a syntax error: ${parsed.message}.`, 'Write a condition such as rating <= 10.')
-  if (parsed.kind !== 'tree') return refusal('The expression is nested too deeply.', 'Split it into several checks.')
+    return refusal(
+      `The expression has a syntax error: ${parsed.message}.`,
+      'Write a condition such as rating <= 10.',
+    )
+  if (parsed.kind !== 'tree')
+    return refusal('The expression is nested too deeply.', 'Split it into several checks.')
   const select = (parsed.statements[0]?.stmt as Tree | undefined)?.SelectStmt as Tree | undefined
   if (parsed.statements.length !== 1 || select === undefined || !isOneValue(select))
     return refusal('The text is not a single expression.', 'Write a condition such as rating <= 10.')

@@ -27,7 +27,9 @@ export async function checkFindings(
 
 const NOT_PERMITTED = '42501'
 
-async function problemOf(compile: () => Promise<unknown>): Promise<Pick<Finding, 'code' | 'message' | 'hint'> | null> {
+async function problemOf(
+  compile: () => Promise<unknown>,
+): Promise<Pick<Finding, 'code' | 'message' | 'hint'> | null> {
   try {
     await compile()
     return null

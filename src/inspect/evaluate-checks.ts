@@ -56,7 +56,9 @@ async function evaluated(mart: Parameters<typeof checkMart>[0], check: MartCheck
   try {
     const results = await checkMart(mart, [check])
     // The rows are in the mart: none was set aside.
-    return results.map((result) => (result.status === 'quarantined' ? { ...result, status: 'failed' } : result))
+    return results.map((result) =>
+      result.status === 'quarantined' ? { ...result, status: 'failed' } : result,
+    )
   } finally {
     await mart.session.run('ROLLBACK')
   }

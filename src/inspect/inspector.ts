@@ -111,7 +111,11 @@ export class PipelineInspector implements Inspector {
     if (pipeline.checks.length === 0 || hasTransforms(pipeline)) return []
     const session = await this.#forVerdict(pipeline, signal)()
     try {
-      const found = await checkFindings(session, { checks: pipeline.checks, columns }, this.#checkRules(pipeline))
+      const found = await checkFindings(
+        session,
+        { checks: pipeline.checks, columns },
+        this.#checkRules(pipeline),
+      )
       return found.filter(({ field }) => !isRelationship(pipeline, field))
     } catch (error) {
       throw inspectionError(error, 'The inspection of the checks', 'source')

@@ -25,7 +25,7 @@ export const OVER = ['batch', 'mart'] as const
 /** batch: the rows of a batch before they are written. mart: all rows of the mart as the run leaves them. */
 export type Over = (typeof OVER)[number]
 
-export const MOST_CHECKS = 50
+const MOST_CHECKS = 50
 /** Results before this one that decide what is usual, and how many of them are needed. */
 export const USUAL_RUNS = 10
 export const LEAST_USUAL_RUNS = 3
@@ -36,7 +36,9 @@ const column = line(200).refine((name) => !isTooLong(name), {
   error: `must not be longer than ${LONGEST_NAME} bytes: PostgreSQL truncates longer names`,
 })
 const columns = z.array(column).min(1).max(32)
-const value = z.union([text(0, 1000), z.number(), z.boolean()], { error: 'must be text, a number or true/false' })
+const value = z.union([text(0, 1000), z.number(), z.boolean()], {
+  error: 'must be text, a number or true/false',
+})
 const bound = z.union([z.number(), line(200)], { error: 'must be a number or text' })
 const over = z
   .enum(OVER)
@@ -58,7 +60,12 @@ const oneOrSeveral = {
 }
 
 function shape<T extends CheckType, S extends z.ZodRawShape>(type: T, fields: S) {
-  return z.strictObject({ name: common.name, type: z.literal(type), ...fields, on_failure: common.on_failure })
+  return z.strictObject({
+    name: common.name,
+    type: z.literal(type),
+    ...fields,
+    on_failure: common.on_failure,
+  })
 }
 
 /** One check of a pipeline, as requests, files and the database have it. */
@@ -99,7 +106,9 @@ export const checkSchema = z
       shape('freshness', {
         column,
         max_age: line(50)
-          .refine((age) => intervalMs(age) !== null, { error: 'must be an interval such as 15m, 1h30m or PT15M' })
+          .refine((age) => intervalMs(age) !== null, {
+            error: 'must be an interval such as 15m, 1h30m or PT15M',
+          })
           .describe('The highest allowed age of the newest value, such as 15m, 6h or 2d.'),
       }),
       shape('expression', {
@@ -140,7 +149,12 @@ function checkMistakes(checks: readonly Check[]): CheckMistake[] {
 
 function shapeMistakes(check: Check): [string, string][] {
   const found: [string, string][] = []
-  if ('columns' in check || check.type === 'not_null' || check.type === 'unique' || check.type === 'relationship')
+  if (
+    'columns' in check ||
+    check.type === 'not_null' ||
+    check.type === 'unique' ||
+    check.type === 'relationship'
+  )
     found.push(...columnMistakes(check as { column?: string; columns?: string[] }))
   if (check.type === 'range' && check.min === undefined && check.max === undefined)
     found.push(['min', 'is required, or max'])
@@ -154,10 +168,13 @@ function shapeMistakes(check: Check): [string, string][] {
   return found
 }
 
-function columnMistakes({ column: one, columns: several }: { column?: string; columns?: string[] }): [
-  string,
-  string,
-][] {
+function columnMistakes({
+  column: one,
+  columns: several,
+}: {
+  column?: string
+  columns?: string[]
+}): [string, string][] {
   if (one === undefined && several === undefined) return [['column', 'is required']]
   if (one !== undefined && several !== undefined) return [['columns', 'cannot be combined with column']]
   return several !== undefined && new Set(several).size < several.length
@@ -165,7 +182,15 @@ function columnMistakes({ column: one, columns: several }: { column?: string; co
     : []
 }
 
-function countMistakes({ min, max, usual }: { min?: number; max?: number; usual?: number }): [string, string][] {
+function countMistakes({
+  min,
+  max,
+  usual,
+}: {
+  min?: number
+  max?: number
+  usual?: number
+}): [string, string][] {
   if (min === undefined && max === undefined && usual === undefined)
     return [['min', 'is required, or max, or usual']]
   return min !== undefined && max !== undefined && min > max ? [['max', 'must not be less than min']] : []

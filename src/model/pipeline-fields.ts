@@ -305,7 +305,9 @@ export const PIPELINE_FIELDS = {
         'Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart.',
       )
       .meta({
-        example: [{ name: 'rating_range', type: 'range', column: 'rating', min: 0, max: 10, on_failure: 'fail' }],
+        example: [
+          { name: 'rating_range', type: 'range', column: 'rating', min: 0, max: 10, on_failure: 'fail' },
+        ],
       }),
     isJson: true,
     change: 'always',

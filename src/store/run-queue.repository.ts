@@ -205,7 +205,14 @@ export class RunQueueRepository implements RunQueue {
     const { pipeline, fence, runId } = claim
     const text = 'SELECT etl.record_checks($1, $2, $3, $4, $5, $6)::text AS recorded'
     const shown = results.map((result) => ({ ...result, message: redactText(result.message) }))
-    const values = [pipeline.id, fence, runId, batch === null ? null : String(batch), isPart, JSON.stringify(shown)]
+    const values = [
+      pipeline.id,
+      fence,
+      runId,
+      batch === null ? null : String(batch),
+      isPart,
+      JSON.stringify(shown),
+    ]
     const rows =
       session === null
         ? await this.#database.query<{ recorded: string }>(text, values)

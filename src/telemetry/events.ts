@@ -269,15 +269,18 @@ export class Events {
   checked(claim: Claim, result: CheckResult): void {
     this.#meter.checked(claim.pipeline.name, result)
     if (result.status === 'passed') return
-    this.#log.warn(`Check "${result.name}" ${result.status === 'error' ? 'could not be evaluated' : 'failed'}.`, {
-      ...this.#about(claim),
-      check: result.name,
-      type: result.type,
-      status: result.status,
-      rows: result.failedRows,
-      reason: result.message,
-      ...(result.sample.length === 0 ? {} : { sample: result.sample.join(', ') }),
-    })
+    this.#log.warn(
+      `Check "${result.name}" ${result.status === 'error' ? 'could not be evaluated' : 'failed'}.`,
+      {
+        ...this.#about(claim),
+        check: result.name,
+        type: result.type,
+        status: result.status,
+        rows: result.failedRows,
+        reason: result.message,
+        ...(result.sample.length === 0 ? {} : { sample: result.sample.join(', ') }),
+      },
+    )
   }
 
   repairProved(claim: Claim, { agree, onTheirWay, differ, keys }: Proof): void {

@@ -1,5 +1,5 @@
-import type { CheckResult } from '../model/check.js'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { CheckResult } from '../model/check.js'
 import type { BatchRecord, Phase } from '../model/claim.js'
 import type { ChannelState } from '../model/notification.js'
 import type { RunCost } from '../model/run.js'

@@ -116,7 +116,21 @@ export async function openAttempt<M>(
   const key = examined.key.map((column) => column.name)
   const { moment, start } = await startNow(source, session)
   return {
-    ...{ claim, ledger, source, session, clock, examined, chain, checks, mart, isNew, batches, isMain, resources },
+    ...{
+      claim,
+      ledger,
+      source,
+      session,
+      clock,
+      examined,
+      chain,
+      checks,
+      mart,
+      isNew,
+      batches,
+      isMain,
+      resources,
+    },
     openSource: () => openSession(options, options.sourceUrl ?? options.url),
     fingerprint: passFingerprint(pipeline, examined.query, key),
     changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
@@ -335,7 +349,13 @@ export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWrit
 }
 
 export function writingInto(
-  { claim, examined, chain, mart, checks }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
+  {
+    claim,
+    examined,
+    chain,
+    mart,
+    checks,
+  }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
   { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = (chain?.columns ?? examined.columns).map((column) => column.name)

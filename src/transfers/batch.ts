@@ -1,6 +1,6 @@
-import { CheckFailure } from '../checks/index.js'
 import type { Checkpoint, Position } from '../checkpoints/checkpoint.js'
 import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
+import { CheckFailure } from '../checks/index.js'
 import type { BatchPhases, Claim, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'

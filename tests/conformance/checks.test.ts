@@ -84,13 +84,24 @@ const SHAPES: readonly (readonly [string, Partial<PipelineSpec>])[] = [
   ['in pages', { batchSize: 500 }],
   [
     'read once',
-    { batchSize: 500, sourceQuery: 'SELECT id, title, kind, amount, parent, at FROM content.items GROUP BY 1, 2, 3, 4, 5, 6' },
+    {
+      batchSize: 500,
+      sourceQuery: 'SELECT id, title, kind, amount, parent, at FROM content.items GROUP BY 1, 2, 3, 4, 5, 6',
+    },
   ],
-  ['in one statement', { sourceQuery: 'SELECT id, title, kind, amount, parent, at FROM content.items GROUP BY 1, 2, 3, 4, 5, 6' }],
+  [
+    'in one statement',
+    {
+      sourceQuery: 'SELECT id, title, kind, amount, parent, at FROM content.items GROUP BY 1, 2, 3, 4, 5, 6',
+    },
+  ],
   ['replaced', { fullStrategy: 'replace' }],
   ['in parts', { parallelism: 3 }],
   ['replaced in parts', { fullStrategy: 'replace', parallelism: 3 }],
-  ['incremental by key', { mode: 'incremental', incrementalKey: 'at', incrementalIdKey: 'id', batchSize: 500 }],
+  [
+    'incremental by key',
+    { mode: 'incremental', incrementalKey: 'at', incrementalIdKey: 'id', batchSize: 500 },
+  ],
   ['incremental by row versions', { mode: 'incremental', capture: 'xmin', batchSize: 500 }],
 ]
 
@@ -106,7 +117,13 @@ onEveryRoute((stand) => {
         await rowTexts(stand().source, QUERY),
       )
       expect(await resultsOf(stand(), run.id)).toMatchObject([
-        { check_name: 'bad_rows', status: 'warned', failed_rows: bad.length, sample: bad.map(String), scope: 'batch' },
+        {
+          check_name: 'bad_rows',
+          status: 'warned',
+          failed_rows: bad.length,
+          sample: bad.map(String),
+          scope: 'batch',
+        },
       ])
     })
 
@@ -140,7 +157,9 @@ onEveryRoute((stand) => {
         'SELECT row_key, check_name, reason, columns, row_text[1] AS id FROM etl.etl_quarantine AS q WHERE pipeline_id = $1 ORDER BY q.id',
         [id],
       )
-      expect(held).toMatchObject(bad.map((row) => ({ row_key: String(row), check_name: 'bad_rows', id: String(row) })))
+      expect(held).toMatchObject(
+        bad.map((row) => ({ row_key: String(row), check_name: 'bad_rows', id: String(row) })),
+      )
       expect(held[0]?.reason).toMatch(/^Check "bad_rows" failed: /)
       expect(await resultsOf(stand(), run.id)).toMatchObject([
         { status: 'quarantined', failed_rows: bad.length, sample: bad.map(String) },
@@ -164,7 +183,9 @@ onEveryRoute((stand) => {
       for (const _ of [1, 2]) {
         const run = await stand().run(id)
         expect(run).toMatchObject({ status: 'SUCCESS', error: null })
-        expect(await resultsOf(stand(), run.id)).toMatchObject([{ status: 'passed', failed_rows: 0, sample: [] }])
+        expect(await resultsOf(stand(), run.id)).toMatchObject([
+          { status: 'passed', failed_rows: 0, sample: [] },
+        ])
       }
       expect(await rowTexts(stand().target, `SELECT * FROM ${mart}`)).toEqual(
         await rowTexts(stand().source, QUERY),
@@ -180,7 +201,9 @@ onEveryRoute((stand) => {
       const run = await stand().run(id)
       expect(run).toMatchObject({ status: 'FAILED', error_code: 'VTR-4103' })
       expect(await rowTexts(stand().target, `SELECT xmin, * FROM ${mart}`)).toEqual(before)
-      expect(await resultsOf(stand(), run.id)).toMatchObject([{ status: 'failed', failed_rows: 1, sample: ['1999'] }])
+      expect(await resultsOf(stand(), run.id)).toMatchObject([
+        { status: 'failed', failed_rows: 1, sample: ['1999'] },
+      ])
     })
 
     it('sets bad rows aside, and writes them once they are corrected', async () => {
@@ -239,7 +262,10 @@ onEveryRoute((stand) => {
     const { id } = await stand().pipeline({ sourceQuery: QUERY, targetTable: mart, batchSize: 500, checks })
     const run = await stand().run(id)
     expect(run).toMatchObject({ status: 'SUCCESS', rows_quarantined: 2, rows_inserted: ROWS - 2 })
-    const held = await stand().main.query('SELECT check_name FROM etl.etl_quarantine WHERE pipeline_id = $1', [id])
+    const held = await stand().main.query(
+      'SELECT check_name FROM etl.etl_quarantine WHERE pipeline_id = $1',
+      [id],
+    )
     expect(held).toEqual([{ check_name: 'first' }, { check_name: 'first' }])
     expect(await resultsOf(stand(), run.id)).toMatchObject([
       { check_name: 'first', status: 'quarantined', failed_rows: 2 },
@@ -251,7 +277,12 @@ onEveryRoute((stand) => {
   it('more rows than quarantine_limit allows fail the run, and the result is kept', async () => {
     const mart = await items(stand(), 'UPDATE content.items SET amount = -1 WHERE id <= 20')
     const checks = [check({ type: 'range', column: 'amount', min: 0 }, 'quarantine')]
-    const { id } = await stand().pipeline({ sourceQuery: QUERY, targetTable: mart, quarantineLimit: 10, checks })
+    const { id } = await stand().pipeline({
+      sourceQuery: QUERY,
+      targetTable: mart,
+      quarantineLimit: 10,
+      checks,
+    })
     const run = await stand().run(id)
     expect(run).toMatchObject({ status: 'FAILED', error_code: 'VTR-4101' })
     expect(run.error).toContain('check "bad_rows" failed')
@@ -268,7 +299,12 @@ onEveryRoute((stand) => {
     const checks = [check({ type: 'range', column: 'amount', min: 0 }, 'quarantine')]
     const { id } = await stand().pipeline({ sourceQuery: QUERY, targetTable: mart, checks })
     const run = await stand().run(id)
-    expect(run).toMatchObject({ status: 'SUCCESS', rows_read: ROWS, rows_quarantined: 3, rows_inserted: ROWS - 3 })
+    expect(run).toMatchObject({
+      status: 'SUCCESS',
+      rows_read: ROWS,
+      rows_quarantined: 3,
+      rows_inserted: ROWS - 3,
+    })
     const held = await stand().main.query(
       'SELECT row_key, check_name FROM etl.etl_quarantine WHERE pipeline_id = $1 ORDER BY row_key',
       [id],
@@ -294,16 +330,54 @@ onEveryRoute((stand) => {
     await stand().set(id, 'checks', JSON.stringify([check({ type: 'expression', sql }, 'warn')]))
     const again = await stand().run(id)
     expect(again).toMatchObject({ status: 'SUCCESS', rows_inserted: ROWS })
-    expect(await resultsOf(stand(), again.id)).toMatchObject([{ status: 'error', message: expect.stringContaining('division by zero') }])
+    expect(await resultsOf(stand(), again.id)).toMatchObject([
+      { status: 'error', message: expect.stringContaining('division by zero') },
+    ])
   })
 
   const MART_CHECKS: readonly (readonly [string, Record<string, unknown>, string, number, string[]])[] = [
-    ['unique', { type: 'unique', column: 'title' }, "UPDATE content.items SET title = 'twin', at = now() WHERE id IN (7, 1999)", 2, ['twin']],
-    ['row_count', { type: 'row_count', min: ROWS, max: ROWS }, "INSERT INTO content.items VALUES (99999, 'more', 'film', 1, 1, now())", 0, []],
-    ['freshness', { type: 'freshness', column: 'at', max_age: '2h' }, "UPDATE content.items SET at = at - interval '30 days'", 0, []],
-    ['an expression about rows', { type: 'expression', sql: 'amount >= 0', over: 'mart' }, 'UPDATE content.items SET amount = -1, at = now() WHERE id = 1999', 1, ['1999']],
-    ['an expression with aggregates', { type: 'expression', sql: 'min(amount) > 0 AND count(*) < 10000', over: 'mart' }, 'UPDATE content.items SET amount = -1, at = now() WHERE id = 1999', 0, []],
-    ['relationship', { type: 'relationship', column: 'parent', to: 'analytics.parents', to_column: 'id', over: 'mart' }, 'UPDATE content.items SET parent = 77, at = now() WHERE id = 1999', 1, ['1999']],
+    [
+      'unique',
+      { type: 'unique', column: 'title' },
+      "UPDATE content.items SET title = 'twin', at = now() WHERE id IN (7, 1999)",
+      2,
+      ['twin'],
+    ],
+    [
+      'row_count',
+      { type: 'row_count', min: ROWS, max: ROWS },
+      "INSERT INTO content.items VALUES (99999, 'more', 'film', 1, 1, now())",
+      0,
+      [],
+    ],
+    [
+      'freshness',
+      { type: 'freshness', column: 'at', max_age: '2h' },
+      "UPDATE content.items SET at = at - interval '30 days'",
+      0,
+      [],
+    ],
+    [
+      'an expression about rows',
+      { type: 'expression', sql: 'amount >= 0', over: 'mart' },
+      'UPDATE content.items SET amount = -1, at = now() WHERE id = 1999',
+      1,
+      ['1999'],
+    ],
+    [
+      'an expression with aggregates',
+      { type: 'expression', sql: 'min(amount) > 0 AND count(*) < 10000', over: 'mart' },
+      'UPDATE content.items SET amount = -1, at = now() WHERE id = 1999',
+      0,
+      [],
+    ],
+    [
+      'relationship',
+      { type: 'relationship', column: 'parent', to: 'analytics.parents', to_column: 'id', over: 'mart' },
+      'UPDATE content.items SET parent = 77, at = now() WHERE id = 1999',
+      1,
+      ['1999'],
+    ],
   ]
   describe.each(MART_CHECKS)('over the mart: %s', (_name, definition, change, failed, sample) => {
     const fresh = "UPDATE content.items SET at = now() - interval '1 minute' WHERE id > 1000"
@@ -328,7 +402,9 @@ onEveryRoute((stand) => {
       const run = await stand().run(id)
       expect(run).toMatchObject({ status: 'FAILED', error_code: 'VTR-4103' })
       expect(await rowTexts(stand().target, `SELECT xmin, * FROM ${mart}`)).toEqual(before)
-      expect(await resultsOf(stand(), run.id)).toMatchObject([{ status: 'failed', failed_rows: failed, sample, scope: 'mart' }])
+      expect(await resultsOf(stand(), run.id)).toMatchObject([
+        { status: 'failed', failed_rows: failed, sample, scope: 'mart' },
+      ])
     })
 
     it('another run fails after its batches, keeps its checkpoint, and succeeds once the rows are corrected', async () => {
@@ -355,17 +431,28 @@ onEveryRoute((stand) => {
 
     it('warn records it and the run succeeds', async () => {
       const mart = await items(stand(), `${fresh}; ${change}`)
-      const { id } = await stand().pipeline({ sourceQuery: QUERY, targetTable: mart, checks: [check(definition, 'warn')] })
+      const { id } = await stand().pipeline({
+        sourceQuery: QUERY,
+        targetTable: mart,
+        checks: [check(definition, 'warn')],
+      })
       const run = await stand().run(id)
       expect(run).toMatchObject({ status: 'SUCCESS', error: null })
-      expect(await resultsOf(stand(), run.id)).toMatchObject([{ status: 'warned', failed_rows: failed, sample }])
+      expect(await resultsOf(stand(), run.id)).toMatchObject([
+        { status: 'warned', failed_rows: failed, sample },
+      ])
     })
   })
 
   it('row_count compares with the median of the last results', async () => {
     const mart = await items(stand(), 'SELECT 1')
     const checks = [check({ type: 'row_count', usual: 10 }, 'fail')]
-    const { id } = await stand().pipeline({ sourceQuery: QUERY, targetTable: mart, fullStrategy: 'replace', checks })
+    const { id } = await stand().pipeline({
+      sourceQuery: QUERY,
+      targetTable: mart,
+      fullStrategy: 'replace',
+      checks,
+    })
     for (const _ of [1, 2, 3]) expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS' })
     await stand().source.query('DELETE FROM content.items WHERE id > 1700')
     const run = await stand().run(id)

@@ -33,7 +33,13 @@ const titleOf = ({ point, onFailure, warehouse, replaced }: Case) =>
   `${point}: ${onFailure}, ${replaced ? 'replaced' : 'in batches'}, ${warehouse ? 'in another database' : 'pushdown'}`
 
 async function aCheckedMart({ onFailure, warehouse, replaced }: Case): Promise<CountedMart> {
-  const check: Check = { name: 'amount_range', type: 'range', column: 'amount', min: 0, on_failure: onFailure }
+  const check: Check = {
+    name: 'amount_range',
+    type: 'range',
+    column: 'amount',
+    min: 0,
+    on_failure: onFailure,
+  }
   const mart = await aCountedMart({
     ...{ rows: ROWS, warehouse, paged: true },
     pipeline: { checks: [check], ...(replaced ? { fullStrategy: 'replace' as const } : {}) },

@@ -40,7 +40,9 @@ export async function aPipeline(
   const spec: PipelineSpec = { ...defaultSpec(), ...changes }
   const columns = {
     id,
-    ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [snakeCase(name), stored(name, value)])),
+    ...Object.fromEntries(
+      Object.entries(spec).map(([name, value]) => [snakeCase(name), stored(name, value)]),
+    ),
   }
   const names = Object.keys(columns)
   // One statement, because one transaction is one version of the configuration.

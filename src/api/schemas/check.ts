@@ -20,7 +20,9 @@ const failedRows = z.number().describe('Rows that failed. 0 for checks about the
 const observed = z
   .number()
   .nullable()
-  .describe('What was compared with the limits: a number of rows, or an age in seconds. null: rows one by one.')
+  .describe(
+    'What was compared with the limits: a number of rows, or an age in seconds. null: rows one by one.',
+  )
 const ofRun = z.string().nullable().describe('The run. null: requested without a run.')
 const checkedAt = z.string().nullable().describe('When it was evaluated. null: not yet.')
 
@@ -63,7 +65,12 @@ export const listChecksQuery = z.strictObject({
   pipeline_id: z.uuid().optional().describe('Only checks of this pipeline.'),
 })
 
-export function checkToWire({ pipelineId, pipelineName, check, results }: CheckState): z.infer<typeof checkStateWire> {
+export function checkToWire({
+  pipelineId,
+  pipelineName,
+  check,
+  results,
+}: CheckState): z.infer<typeof checkStateWire> {
   const [last] = results
   return {
     pipeline_id: pipelineId,

@@ -1,4 +1,10 @@
-import { CheckFailure, type CheckedBatch, checkRowBatch, failureOf, type RowCheck } from '../../checks/index.js'
+import {
+  type CheckedBatch,
+  CheckFailure,
+  checkRowBatch,
+  failureOf,
+  type RowCheck,
+} from '../../checks/index.js'
 import { requireBelowBrake } from '../../model/brake.js'
 import { type CheckResult, failureText, isFatal } from '../../model/check.js'
 import { cutText } from '../../model/cut-text.js'

@@ -1,4 +1,10 @@
-import { CheckFailure, failureOf, guardedRelation, isCheckFailure, type RowCheck } from '../../checks/index.js'
+import {
+  CheckFailure,
+  failureOf,
+  guardedRelation,
+  isCheckFailure,
+  type RowCheck,
+} from '../../checks/index.js'
 import { type CheckResult, failureText, isFatal } from '../../model/check.js'
 import type { Phase } from '../../model/claim.js'
 import { cutText } from '../../model/cut-text.js'
@@ -131,7 +137,9 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     const relation = await this.#rows.bring(rows)
     const read: Phase = { name: 'read', from, to: performance.now() }
     failpoint('batch.staged')
-    const written = sifts ? await this.#sifted(mode, relation) : await this.#apply(mode, this.#guarded(relation))
+    const written = sifts
+      ? await this.#sifted(mode, relation)
+      : await this.#apply(mode, this.#guarded(relation))
     return this.#rows.isReading === true ? { ...written, read } : written
   }
 
@@ -171,7 +179,12 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
       const row = this.#refusedRow(texts)
       if (this.#refusedSoFar > this.#quarantineLimit)
         throw new CheckFailure(this.#tooMany(`${row.key}): check "${check.name}" failed`), results)
-      rows.push({ ...row, reason: `Check "${check.name}" failed: ${failureText(check)}`, sqlstate: null, check: check.name })
+      rows.push({
+        ...row,
+        reason: `Check "${check.name}" failed: ${failureText(check)}`,
+        sqlstate: null,
+        check: check.name,
+      })
     }
     return rows
   }

@@ -6,11 +6,11 @@ import { asRelation, type Cursor, cursorColumns, cursorOf, orderBy } from '../..
 import { type Attempt, withoutPass, writingInto } from '../attempt.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
+import { withMartChecks } from '../steps/check.js'
 import { Gathering } from './gathering.js'
 import { cutRanges } from './key-ranges.js'
 import { whyOneStream } from './one-stream.js'
 import { freeConnections, type PartCount, partCount } from './part-count.js'
-import { withMartChecks } from '../steps/check.js'
 import { PartsStep } from './parts-step.js'
 import { SharedSnapshot } from './shared-snapshot.js'
 

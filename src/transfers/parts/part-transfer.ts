@@ -1,6 +1,6 @@
-import { CheckFailure } from '../../checks/index.js'
 import { passFingerprint } from '../../checkpoints/checkpoint.js'
 import { PartLedger } from '../../checkpoints/part-ledger.js'
+import { CheckFailure } from '../../checks/index.js'
 import { addResults, type CheckResult } from '../../model/check.js'
 import { type Phase, partSessionName } from '../../model/claim.js'
 import { VitrinaError } from '../../model/errors.js'

@@ -315,7 +315,9 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
       const before = await mart.read()
       await database.query(`UPDATE ${mart.source} SET n = -3, title = title || '!' WHERE id IN (7, 8)`)
-      for (const check of rowChecks(mart.source, 'fail').filter(({ type }) => !['not_null', 'unique'].includes(type))) {
+      for (const check of rowChecks(mart.source, 'fail').filter(
+        ({ type }) => !['not_null', 'unique'].includes(type),
+      )) {
         await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
           mart.id,
           JSON.stringify([check]),
@@ -332,14 +334,15 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
 
     promise('checks rows before they are sent: quarantine and warn', async () => {
       const mart = await aMart(300, { batchSize: 100 })
-      await database.query(`UPDATE ${mart.source} SET n = id; UPDATE ${mart.source} SET n = -1, title = NULL WHERE id IN (7, 208)`)
+      await database.query(
+        `UPDATE ${mart.source} SET n = id; UPDATE ${mart.source} SET n = -1, title = NULL WHERE id IN (7, 208)`,
+      )
       const [notNull, , range, , unique] = rowChecks(mart.source, 'warn')
-      const checks = [
-        { ...notNull!, on_failure: 'quarantine' },
-        { ...range!, max: 1000 },
-        { ...unique! },
-      ]
-      await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [mart.id, JSON.stringify(checks)])
+      const checks = [{ ...notNull!, on_failure: 'quarantine' }, { ...range!, max: 1000 }, { ...unique! }]
+      await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+        mart.id,
+        JSON.stringify(checks),
+      ])
       const checked = await mart.run()
       expect(checked).toMatchObject({ status: 'SUCCESS', error: null, rows_read: 300, rows_quarantined: 2 })
       await mart.expectEqual('id NOT IN (7, 208)')

@@ -68,7 +68,12 @@ interface EditorProps {
   readonly onChange: (check: CheckDraft) => void
 }
 
-function CheckEditor({ check, columns, onChange, onRemove }: EditorProps & { readonly onRemove: () => void }) {
+function CheckEditor({
+  check,
+  columns,
+  onChange,
+  onRemove,
+}: EditorProps & { readonly onRemove: () => void }) {
   const texts = useTexts(dataCheckTexts)
   const { fields } = texts
   return (

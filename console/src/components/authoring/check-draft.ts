@@ -12,7 +12,11 @@ export const TYPES = [
 ] as const satisfies readonly CheckState['type'][]
 export type CheckType = CheckState['type']
 
-export const ON_FAILURE = ['fail', 'quarantine', 'warn'] as const satisfies readonly CheckState['on_failure'][]
+export const ON_FAILURE = [
+  'fail',
+  'quarantine',
+  'warn',
+] as const satisfies readonly CheckState['on_failure'][]
 
 /** Types that can be about the rows of a batch or about the mart. */
 export const OVER_TYPES: ReadonlySet<CheckType> = new Set(['unique', 'relationship', 'expression'])

@@ -102,7 +102,11 @@ export const dataCheckTexts = defineTexts(
       freshness: 'Свежесть',
       expression: 'Выражение',
     },
-    reactions: { warn: 'предупредить', fail: 'завершить запуск ошибкой', quarantine: 'отправить строки в карантин' },
+    reactions: {
+      warn: 'предупредить',
+      fail: 'завершить запуск ошибкой',
+      quarantine: 'отправить строки в карантин',
+    },
     onFailure: (reaction: string) => `При нарушении: ${reaction}`,
     overs: { batch: 'строки каждого пакета', mart: 'вся витрина' },
     failedRows: (n: number) => `${n} ${pluralRu(n, 'строка', 'строки', 'строк')}`,

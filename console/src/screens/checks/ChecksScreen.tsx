@@ -39,7 +39,11 @@ export function ChecksScreen() {
       )}
       {checks.hasNextPage ? (
         <div>
-          <Button variant="default" loading={checks.isFetchingNextPage} onClick={() => void checks.fetchNextPage()}>
+          <Button
+            variant="default"
+            loading={checks.isFetchingNextPage}
+            onClick={() => void checks.fetchNextPage()}
+          >
             {texts.more}
           </Button>
         </div>

@@ -33,10 +33,7 @@ export function ChecksTab() {
       title={texts.title}
       isFlush
       actions={
-        <RunButton
-          id={pipeline.id}
-          onRun={(items) => queryClient.setQueryData(query.queryKey, { items })}
-        />
+        <RunButton id={pipeline.id} onRun={(items) => queryClient.setQueryData(query.queryKey, { items })} />
       }
     >
       {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
