@@ -1543,7 +1543,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "not_null";
         } | {
             /** @description The column to check. */
@@ -1563,9 +1566,13 @@ export interface components {
              * @enum {string}
              */
             over?: "batch" | "mart";
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "unique";
         } | {
+            /** @description The column to check. */
             column: string;
             /** @description A name that is unique in the pipeline. */
             name: string;
@@ -1575,11 +1582,15 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "accepted_values";
             /** @description The values that the column may have. */
             values: (string | number | boolean)[];
         } | {
+            /** @description The column to check. */
             column: string;
             /** @description The highest allowed value. */
             max?: number | string;
@@ -1593,7 +1604,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "range";
         } | {
             /** @description The column to check. */
@@ -1619,7 +1633,10 @@ export interface components {
             to_column?: string;
             /** @description Several columns instead of one. */
             to_columns?: string[];
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "relationship";
         } | {
             /** @description The highest allowed number of rows. */
@@ -1634,11 +1651,15 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "row_count";
             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
             usual?: number;
         } | {
+            /** @description The column to check. */
             column: string;
             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
             max_age: string;
@@ -1650,7 +1671,10 @@ export interface components {
              * @enum {string}
              */
             on_failure?: "warn" | "fail" | "quarantine";
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "freshness";
         } | {
             /** @description A name that is unique in the pipeline. */
@@ -1668,7 +1692,10 @@ export interface components {
             over?: "batch" | "mart";
             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
             sql: string;
-            /** @constant */
+            /**
+             * @description What is checked.
+             * @constant
+             */
             type: "expression";
         };
         CheckFailedEvent: {
@@ -2230,7 +2257,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "not_null";
             } | {
                 /** @description The column to check. */
@@ -2250,9 +2280,13 @@ export interface components {
                  * @enum {string}
                  */
                 over?: "batch" | "mart";
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "unique";
             } | {
+                /** @description The column to check. */
                 column: string;
                 /** @description A name that is unique in the pipeline. */
                 name: string;
@@ -2262,11 +2296,15 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "accepted_values";
                 /** @description The values that the column may have. */
                 values: (string | number | boolean)[];
             } | {
+                /** @description The column to check. */
                 column: string;
                 /** @description The highest allowed value. */
                 max?: number | string;
@@ -2280,7 +2318,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "range";
             } | {
                 /** @description The column to check. */
@@ -2306,7 +2347,10 @@ export interface components {
                 to_column?: string;
                 /** @description Several columns instead of one. */
                 to_columns?: string[];
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "relationship";
             } | {
                 /** @description The highest allowed number of rows. */
@@ -2321,11 +2365,15 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "row_count";
                 /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                 usual?: number;
             } | {
+                /** @description The column to check. */
                 column: string;
                 /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                 max_age: string;
@@ -2337,7 +2385,10 @@ export interface components {
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "freshness";
             } | {
                 /** @description A name that is unique in the pipeline. */
@@ -2355,7 +2406,10 @@ export interface components {
                 over?: "batch" | "mart";
                 /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                 sql: string;
-                /** @constant */
+                /**
+                 * @description What is checked.
+                 * @constant
+                 */
                 type: "expression";
             })[];
             /** @description Grows with every change; also the ETag. */
@@ -5010,7 +5064,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "not_null";
                         } | {
                             /** @description The column to check. */
@@ -5030,9 +5087,13 @@ export interface operations {
                              * @enum {string}
                              */
                             over?: "batch" | "mart";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "unique";
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description A name that is unique in the pipeline. */
                             name: string;
@@ -5042,11 +5103,15 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed value. */
                             max?: number | string;
@@ -5060,7 +5125,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "range";
                         } | {
                             /** @description The column to check. */
@@ -5086,7 +5154,10 @@ export interface operations {
                             to_column?: string;
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "relationship";
                         } | {
                             /** @description The highest allowed number of rows. */
@@ -5101,11 +5172,15 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                             max_age: string;
@@ -5117,7 +5192,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "freshness";
                         } | {
                             /** @description A name that is unique in the pipeline. */
@@ -5135,7 +5213,10 @@ export interface operations {
                             over?: "batch" | "mart";
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "expression";
                         })[];
                         /** @description Grows with every change; also the ETag. */
@@ -5387,7 +5468,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "not_null";
                         } | {
                             /** @description The column to check. */
@@ -5407,9 +5491,13 @@ export interface operations {
                              * @enum {string}
                              */
                             over?: "batch" | "mart";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "unique";
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description A name that is unique in the pipeline. */
                             name: string;
@@ -5419,11 +5507,15 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed value. */
                             max?: number | string;
@@ -5437,7 +5529,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "range";
                         } | {
                             /** @description The column to check. */
@@ -5463,7 +5558,10 @@ export interface operations {
                             to_column?: string;
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "relationship";
                         } | {
                             /** @description The highest allowed number of rows. */
@@ -5478,11 +5576,15 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                             max_age: string;
@@ -5494,7 +5596,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "freshness";
                         } | {
                             /** @description A name that is unique in the pipeline. */
@@ -5512,7 +5617,10 @@ export interface operations {
                             over?: "batch" | "mart";
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "expression";
                         })[];
                         /** @description Grows with every change; also the ETag. */
@@ -6596,7 +6704,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "not_null";
                         } | {
                             /** @description The column to check. */
@@ -6616,9 +6727,13 @@ export interface operations {
                              * @enum {string}
                              */
                             over?: "batch" | "mart";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "unique";
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description A name that is unique in the pipeline. */
                             name: string;
@@ -6628,11 +6743,15 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed value. */
                             max?: number | string;
@@ -6646,7 +6765,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "range";
                         } | {
                             /** @description The column to check. */
@@ -6672,7 +6794,10 @@ export interface operations {
                             to_column?: string;
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "relationship";
                         } | {
                             /** @description The highest allowed number of rows. */
@@ -6687,11 +6812,15 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                             max_age: string;
@@ -6703,7 +6832,10 @@ export interface operations {
                              * @enum {string}
                              */
                             on_failure: "warn" | "fail" | "quarantine";
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "freshness";
                         } | {
                             /** @description A name that is unique in the pipeline. */
@@ -6721,7 +6853,10 @@ export interface operations {
                             over?: "batch" | "mart";
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
-                            /** @constant */
+                            /**
+                             * @description What is checked.
+                             * @constant
+                             */
                             type: "expression";
                         })[];
                         /** @description Grows with every change; also the ETag. */
