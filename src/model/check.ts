@@ -333,3 +333,19 @@ export function failureText(check: Check): string {
       return ''
   }
 }
+
+/** The order of the fields in the schemas above. */
+const FIELD_ORDER = [
+  ...['name', 'type', 'column', 'columns', 'values', 'min', 'max', 'to', 'to_column', 'to_columns'],
+  ...['usual', 'max_age', 'sql', 'over', 'on_failure'],
+]
+
+/** The database does not keep the order of the fields; a comparison with a file must not find a difference. */
+export function inFieldOrder(checks: readonly Check[]): Check[] {
+  return checks.map((check) => {
+    const entries = Object.entries(check)
+    return Object.fromEntries(
+      entries.toSorted(([a], [b]) => FIELD_ORDER.indexOf(a) - FIELD_ORDER.indexOf(b)),
+    ) as Check
+  })
+}
