@@ -112,10 +112,11 @@ export async function fieldsPage() {
   ])
 }
 
-function shapeOf({ enum: values, const: only, anyOf, type, items }) {
+function shapeOf({ enum: values, const: only, anyOf, oneOf, type, items }) {
   if (values !== undefined) return values.map(code).join(', ')
   if (only !== undefined) return code(only)
   if (anyOf !== undefined) return anyOf.map(shapeOf).join(' or ')
+  if (oneOf !== undefined) return 'object'
   return type === 'array' ? `list of ${shapeOf(items)}` : (type ?? 'anything')
 }
 

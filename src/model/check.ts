@@ -35,6 +35,7 @@ export const SAMPLE_SIZE = 5
 const column = line(200).refine((name) => !isTooLong(name), {
   error: `must not be longer than ${LONGEST_NAME} bytes: PostgreSQL truncates longer names`,
 })
+const oneColumn = column.describe('The column to check.')
 const columns = z.array(column).min(1).max(32)
 const value = z.union([text(0, 1000), z.number(), z.boolean()], {
   error: 'must be text, a number or true/false',
@@ -62,7 +63,7 @@ const oneOrSeveral = {
 function shape<T extends CheckType, S extends z.ZodRawShape>(type: T, fields: S) {
   return z.strictObject({
     name: common.name,
-    type: z.literal(type).describe('What it checks.'),
+    type: z.literal(type).describe('What is checked.'),
     ...fields,
     on_failure: common.on_failure,
   })
@@ -76,11 +77,11 @@ export const checkSchema = z
       shape('not_null', oneOrSeveral),
       shape('unique', { ...oneOrSeveral, over }),
       shape('accepted_values', {
-        column,
+        column: oneColumn,
         values: z.array(value).min(1).max(1000).describe('The values that the column may have.'),
       }),
       shape('range', {
-        column,
+        column: oneColumn,
         min: bound.optional().describe('The lowest allowed value.'),
         max: bound.optional().describe('The highest allowed value.'),
       }),
@@ -104,7 +105,7 @@ export const checkSchema = z
           ),
       }),
       shape('freshness', {
-        column,
+        column: oneColumn,
         max_age: line(50)
           .refine((age) => intervalMs(age) !== null, {
             error: 'must be an interval such as 15m, 1h30m or PT15M',
@@ -331,4 +332,20 @@ export function failureText(check: Check): string {
     default:
       return ''
   }
+}
+
+/** The order of the fields in the schemas above. */
+const FIELD_ORDER = [
+  ...['name', 'type', 'column', 'columns', 'values', 'min', 'max', 'to', 'to_column', 'to_columns'],
+  ...['usual', 'max_age', 'sql', 'over', 'on_failure'],
+]
+
+/** The database does not keep the order of the fields; a comparison with a file must not find a difference. */
+export function inFieldOrder(checks: readonly Check[]): Check[] {
+  return checks.map((check) => {
+    const entries = Object.entries(check)
+    return Object.fromEntries(
+      entries.toSorted(([a], [b]) => FIELD_ORDER.indexOf(a) - FIELD_ORDER.indexOf(b)),
+    ) as Check
+  })
 }

@@ -1,3 +1,4 @@
+import { inFieldOrder } from '../model/check.js'
 import type { Manager, Pipeline, Task } from '../model/pipeline.js'
 import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
 import { type PipelineColumns, specOf } from '../model/pipeline-spec.js'
@@ -28,6 +29,7 @@ export function toPipeline(row: PipelineRow): Pipeline {
     id: row.id,
     // Written by hand, both may be NULL; only a table is converted to a query.
     sourceQuery: row.source_query ?? (row.source_table === null ? '' : null),
+    checks: inFieldOrder(row.checks),
     status: row.status,
     configVersion: row.config_version,
     managedBy: row.managed_by,

@@ -193,6 +193,8 @@ async function checksOf(
   const { checks } = claim.pipeline
   if (checks.length === 0) return NO_CHECKS
   const { judge: guard, sourceSchemas } = rules
+  // The planner assumes that the condition of a relationship is expensive, and would compile each statement.
+  await session.run('SET jit = off')
   return onSide(isTable ? 'target' : 'meta store', 'Preparing the checks', () =>
     compileChecks(session, { checks, columns }, { guard, sourceSchemas, targets, isTable }),
   )
