@@ -4,8 +4,8 @@ import { quoteIdentifier } from '../sql/identifiers.js'
 import { valueType } from '../sql/value-types.js'
 import type { TableColumn } from './mart-table.js'
 
-export const BUCKETS = 20
-export const MOST_COMMON = 12
+const BUCKETS = 20
+const MOST_COMMON = 12
 const SAMPLES = 5
 /** Of a value in a profile. */
 export const MOST_CHARACTERS = 200
