@@ -114,3 +114,23 @@ atSomeWidth('keeps its buttons in place while the state of a pipeline changes', 
   await page.getByText('succeeded', { exact: true }).waitFor()
   expect(await pause.boundingBox()).toEqual(before)
 })
+
+atSomeWidth(
+  'opens the form of a rule although undelivered notifications arrive during the click',
+  async (viewport) => {
+    await stand().database.query(
+      `INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, status, attempts, settled_at, attempted_at, last_error)
+     SELECT gen_random_uuid(), 'late', 'former', 'failed', 'DEAD', 10, now(), now(), 'hooks.example.com responded with 404' FROM generate_series(1, 5)`,
+    )
+    const { page } = await browser().visitor({ viewport })
+    const dead = line().hold(/\/notifications\/dead/)
+    await stand().open(page, '/settings/notifications', undefined, line().url)
+    const create = page.getByRole('button', { name: 'Create rule' })
+    await create.waitFor()
+    await clickAcross(page, create, async () => {
+      dead.release()
+      await page.getByText('hooks.example.com responded with 404').first().waitFor()
+    })
+    await page.getByRole('dialog').waitFor()
+  },
+)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { checkValue } from '../../src/config/json-schema.js'
-import { readPipelineSchema } from '../../src/config/pipeline-schema.js'
+import { readFileSchemas } from '../../src/config/pipeline-schema.js'
 import { PIPELINE_SCHEMA } from '../../src/main/paths.js'
 import { type Block, ROOT } from './document.js'
 
@@ -38,7 +38,12 @@ function outdented(text: string): string {
 
 /** Every field exists and has a valid value. A document may show only some of the fields. */
 export function checkPipeline(text: string): void {
-  const { required: _, ...schema } = readPipelineSchema(PIPELINE_SCHEMA)
-  const mistakes = checkValue(schema, parse(text))
-  if (mistakes.length > 0) throw new Error(mistakes.map(({ message }) => message).join('\n'))
+  const { pipeline, notification } = readFileSchemas(PIPELINE_SCHEMA)
+  const { required: _, ...schema } = pipeline
+  const shown = parse(text)
+  const mistakes = Array.isArray(shown?.notifications)
+    ? shown.notifications.flatMap((rule: unknown) => checkValue(notification, rule))
+    : checkValue(schema, shown)
+  if (mistakes.length > 0)
+    throw new Error(mistakes.map(({ message }: { message: string }) => message).join('\n'))
 }

@@ -22,6 +22,12 @@ pipelines:
     ])
   })
 
+  it('does not ignore notification rules, which only the command can apply', () => {
+    const { pipelines, mistakes } = readYaml('name: one\n---\npipelines: []\nnotifications: []\n')
+    expect(pipelines.map(({ name }) => name)).toEqual(['one'])
+    expect(mistakes).toEqual([{ kind: 'rules', line: 3, what: '' }])
+  })
+
   it('reports every mistake with its line, and reads the rest', () => {
     const { pipelines, mistakes } = readYaml(
       [

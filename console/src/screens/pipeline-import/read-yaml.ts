@@ -8,7 +8,11 @@ export interface WrittenPipeline {
 
 export type Mistake =
   | { readonly kind: 'syntax'; readonly line: number; readonly what: string }
-  | { readonly kind: 'shape' | 'nameless' | 'elsewhere'; readonly line: number; readonly what: string }
+  | {
+      readonly kind: 'shape' | 'nameless' | 'elsewhere' | 'rules'
+      readonly line: number
+      readonly what: string
+    }
 
 export interface WrittenPipelines {
   readonly pipelines: readonly WrittenPipeline[]
@@ -44,6 +48,7 @@ function readDocuments(text: string): WrittenPipelines {
     const content: unknown = document.toJS()
     if (content === null || content === undefined) continue
     if (!isMap(document.contents)) mistakes.push({ kind: 'shape', line, what: '' })
+    else if ('notifications' in (content as Entry)) mistakes.push({ kind: 'rules', line, what: '' })
     else
       for (const entry of entriesOf(content as Entry)) {
         const mistake = mistakeIn(entry)

@@ -18,6 +18,7 @@ export const importTexts = defineTexts(
       nameless: (line: number) => `Line ${line}: a pipeline has no name.`,
       elsewhere: (line: number, field: string) =>
         `Line ${line}: ${field} refers to another file. Use vitrina apply for this file.`,
+      rules: (line: number) => `Line ${line}: contains notification rules. Use vitrina apply for this file.`,
     },
     outcomes: {
       create: 'new',
@@ -57,6 +58,7 @@ export const importTexts = defineTexts(
       nameless: (line: number) => `Строка ${line}: у пайплайна нет имени.`,
       elsewhere: (line: number, field: string) =>
         `Строка ${line}: ${field} ссылается на другой файл. Используйте команду vitrina apply.`,
+      rules: (line: number) => `Строка ${line}: есть правила уведомлений. Используйте команду vitrina apply.`,
     },
     outcomes: {
       create: 'новый',
