@@ -62,6 +62,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /pipelines/:id/quarantine': 'viewer',
   'GET /pipelines/:id/lineage': 'viewer',
   'GET /lineage': 'viewer',
+  'GET /graph': 'viewer',
   'GET /lineage/openlineage': 'viewer',
   'GET /quarantine': 'viewer',
   'GET /checks': 'viewer',

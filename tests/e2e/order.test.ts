@@ -102,7 +102,7 @@ describe('the run order', () => {
     await context.addInitScript(`localStorage.setItem('vitrina.preferences', '{"language":"ru"}')`)
     await stand().open(page, '/order')
     await page
-      .getByRole('list', { name: /^Порядок запусков/ })
+      .getByRole('list', { name: 'Пайплайны, не связанные с другими' })
       .locator(':scope > li')
       .first()
       .waitFor()

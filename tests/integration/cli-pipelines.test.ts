@@ -47,6 +47,38 @@ describe('vitrina pipelines', () => {
     expect((await vitrina('pipelines', 'delete', 'tagged', '--yes')).code).toBe(0)
   })
 
+  it('sets what a pipeline follows, shows the graph, and runs pipelines in order', async () => {
+    const { vitrina } = stand()
+    const create = (name: string, ...more: string[]) =>
+      vitrina(
+        ...['pipelines', 'create', '--name', name, '--query', 'SELECT id, name FROM content.genre'],
+        ...['--target', `analytics.${name}`, '--key', 'id', '--json', ...more],
+      )
+    expect(json((await create('goes_first')).stdout)).toMatchObject({ after: 'auto' })
+    const second = await create('goes_second', '--after', 'goes_first', '--on-upstream-failure', 'run')
+    expect(json(second.stdout)).toMatchObject({ after: ['goes_first'], on_upstream_failure: 'run' })
+    const unknown = await vitrina('pipelines', 'update', 'goes_second', '--after', 'goes_nowhere')
+    expect(unknown.stderr).toMatch(/AFTER_UNKNOWN: .*"goes_nowhere"/)
+    const circle = await vitrina('pipelines', 'update', 'goes_first', '--after', 'goes_second')
+    expect(circle.stderr).toMatch(/ORDER_CYCLE: .*goes_first → goes_second → goes_first/)
+    const graph = await vitrina('graph')
+    expect(graph.stdout).toMatch(/^goes_second +goes_first +IDLE/m)
+    const wave = await vitrina('pipelines', 'run', 'goes_first', '--with', 'downstream', '--wait')
+    expect(wave.stdout).toMatch(/✓ goes_first: success.*\n✓ goes_second: success/)
+    const again = json(
+      (await vitrina('pipelines', 'run', 'goes_second', '--with', 'upstream', '--wait', '--json')).stdout,
+    )
+    expect(again.runs).toMatchObject([
+      { pipeline_name: 'goes_first', status: 'SUCCESS' },
+      { pipeline_name: 'goes_second', status: 'SUCCESS' },
+    ])
+    expect((await vitrina('pipelines', 'update', 'goes_second', '--after', 'none', '--json')).stdout).toMatch(
+      /"after": "none"/,
+    )
+    for (const name of ['goes_second', 'goes_first'])
+      expect((await vitrina('pipelines', 'delete', name, '--yes')).code).toBe(0)
+  })
+
   it('shows a pipeline by its name and by its id', async () => {
     const byName = json((await stand().vitrina('pipelines', 'get', 'genre_dim_full', '--json')).stdout)
     const byId = json((await stand().vitrina('pipelines', 'get', byName.id, '--json')).stdout)
