@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import type { SpawnedVitrina } from '../support/processes.js'
 import { type RunRow, requestRun, runEnded } from '../support/runs.js'
@@ -30,7 +30,6 @@ let expected: string
 
 beforeAll(async () => {
   cluster = await SparkCluster.start()
-  workers = [await cluster.addWorker(), await cluster.addWorker()]
   main = await aDatabase()
   tasks = await someTaskFiles()
   await aSource(main, ROWS)
@@ -42,6 +41,12 @@ beforeAll(async () => {
   expect(run).toMatchObject({ status: 'SUCCESS', rows_inserted: ROWS, parts_total: PARTS })
   expected = await contentOf(main, local.table)
   await stop(runner)
+}, PATIENCE_MS)
+
+/** Each test has workers of its own: it may kill or freeze them. */
+beforeEach(async () => {
+  workers = await Promise.all([cluster.addWorker(), cluster.addWorker()])
+  for (const worker of workers) onTestFinished(() => worker.kill())
 }, PATIENCE_MS)
 
 function report(what: string, since: number): void {
@@ -109,7 +114,6 @@ describe(`${ROWS} rows with a heavy function`, () => {
     const runId = await requestRun(main, mart.pipeline.id)
     const done = await whenDone(main, runId, 3)
     await workers[0]!.kill()
-    workers[0] = await cluster.addWorker()
     await expectExact(mart, runId)
     expect(await partsOf(main, runId)).toEqual(expect.arrayContaining(done))
     await stop(runner)
@@ -127,9 +131,11 @@ describe(`${ROWS} rows with a heavy function`, () => {
       thaw(frozen)
     }
     expect(await partsOf(main, runId)).toEqual(expect.arrayContaining(done))
-    await workers[0]!.kill()
-    workers[0] = await cluster.addWorker()
-    // Woken, its processes found that their part was not theirs any more.
+    // Woken, its processes find that their part is not theirs any more, and end with their driver.
+    await waitFor(async () => workers[0]!.processes().length === 1, {
+      what: 'the executor to end',
+      timeoutMs: PATIENCE_MS,
+    })
     await expectExact(mart, runId)
     await stop(runner)
   })
@@ -145,8 +151,6 @@ describe(`${ROWS} rows with a heavy function`, () => {
       timeoutMs: PATIENCE_MS,
     }).finally(() => thaw(frozen))
     await expectExact(mart, runId)
-    await workers[0]!.kill()
-    workers[0] = await cluster.addWorker()
     await stop(runner)
   })
 

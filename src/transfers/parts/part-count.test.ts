@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { partCount } from './part-count.js'
+import { enginePartCount, partCount } from './part-count.js'
 
 const PLENTY = { freeSlots: 100, freeConnections: 1_000 }
 
@@ -22,4 +22,15 @@ describe('the number of parts', () => {
   ])('%s', (_, facts, expected) => {
     expect(partCount({ freeSlots: 0, freeConnections: 0, ...facts })).toEqual(expected)
   })
+})
+
+it.each<[string, Parameters<typeof enginePartCount>[0], number, number]>([
+  ['two parts of a small table', { parallelism: null, rows: 10, freeConnections: 200 }, 2, 2],
+  ['auto by the rows', { parallelism: null, rows: 1_000_000, freeConnections: 200 }, 20, 20],
+  ['1, the default, as auto', { parallelism: 1, rows: 1_000_000, freeConnections: 200 }, 20, 20],
+  ['a quarter of the free connections', { parallelism: null, rows: 10_000_000, freeConnections: 40 }, 10, 20],
+  ['64 at once', { parallelism: null, rows: 100_000_000, freeConnections: 2_000 }, 64, 200],
+  ['the number of the pipeline', { parallelism: 8, rows: 100, freeConnections: 2 }, 8, 8],
+])('an engine gets %s', (_what, demand, width, parts) => {
+  expect(enginePartCount(demand)).toEqual({ width, parts })
 })
