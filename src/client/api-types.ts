@@ -1624,7 +1624,7 @@ export interface components {
              */
             on_failure?: "warn" | "fail" | "quarantine";
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "not_null";
@@ -1647,11 +1647,12 @@ export interface components {
              */
             over?: "batch" | "mart";
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "unique";
         } | {
+            /** @description The column to check. */
             column: string;
             /** @description A name that is unique in the pipeline. */
             name: string;
@@ -1662,13 +1663,14 @@ export interface components {
              */
             on_failure?: "warn" | "fail" | "quarantine";
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "accepted_values";
             /** @description The values that the column may have. */
             values: (string | number | boolean)[];
         } | {
+            /** @description The column to check. */
             column: string;
             /** @description The highest allowed value. */
             max?: number | string;
@@ -1683,7 +1685,7 @@ export interface components {
              */
             on_failure?: "warn" | "fail" | "quarantine";
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "range";
@@ -1712,7 +1714,7 @@ export interface components {
             /** @description Several columns instead of one. */
             to_columns?: string[];
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "relationship";
@@ -1730,13 +1732,14 @@ export interface components {
              */
             on_failure?: "warn" | "fail" | "quarantine";
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "row_count";
             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
             usual?: number;
         } | {
+            /** @description The column to check. */
             column: string;
             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
             max_age: string;
@@ -1749,7 +1752,7 @@ export interface components {
              */
             on_failure?: "warn" | "fail" | "quarantine";
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "freshness";
@@ -1770,7 +1773,7 @@ export interface components {
             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
             sql: string;
             /**
-             * @description What it checks.
+             * @description What is checked.
              * @constant
              */
             type: "expression";
@@ -2728,7 +2731,7 @@ export interface components {
                  */
                 on_failure: "warn" | "fail" | "quarantine";
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "not_null";
@@ -2751,11 +2754,12 @@ export interface components {
                  */
                 over?: "batch" | "mart";
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "unique";
             } | {
+                /** @description The column to check. */
                 column: string;
                 /** @description A name that is unique in the pipeline. */
                 name: string;
@@ -2766,13 +2770,14 @@ export interface components {
                  */
                 on_failure: "warn" | "fail" | "quarantine";
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "accepted_values";
                 /** @description The values that the column may have. */
                 values: (string | number | boolean)[];
             } | {
+                /** @description The column to check. */
                 column: string;
                 /** @description The highest allowed value. */
                 max?: number | string;
@@ -2787,7 +2792,7 @@ export interface components {
                  */
                 on_failure: "warn" | "fail" | "quarantine";
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "range";
@@ -2816,7 +2821,7 @@ export interface components {
                 /** @description Several columns instead of one. */
                 to_columns?: string[];
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "relationship";
@@ -2834,13 +2839,14 @@ export interface components {
                  */
                 on_failure: "warn" | "fail" | "quarantine";
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "row_count";
                 /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                 usual?: number;
             } | {
+                /** @description The column to check. */
                 column: string;
                 /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                 max_age: string;
@@ -2853,7 +2859,7 @@ export interface components {
                  */
                 on_failure: "warn" | "fail" | "quarantine";
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "freshness";
@@ -2874,7 +2880,7 @@ export interface components {
                 /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                 sql: string;
                 /**
-                 * @description What it checks.
+                 * @description What is checked.
                  * @constant
                  */
                 type: "expression";
@@ -5710,7 +5716,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "not_null";
@@ -5733,11 +5739,12 @@ export interface operations {
                              */
                             over?: "batch" | "mart";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "unique";
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description A name that is unique in the pipeline. */
                             name: string;
@@ -5748,13 +5755,14 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed value. */
                             max?: number | string;
@@ -5769,7 +5777,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "range";
@@ -5798,7 +5806,7 @@ export interface operations {
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "relationship";
@@ -5816,13 +5824,14 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                             max_age: string;
@@ -5835,7 +5844,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "freshness";
@@ -5856,7 +5865,7 @@ export interface operations {
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "expression";
@@ -6128,7 +6137,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "not_null";
@@ -6151,11 +6160,12 @@ export interface operations {
                              */
                             over?: "batch" | "mart";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "unique";
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description A name that is unique in the pipeline. */
                             name: string;
@@ -6166,13 +6176,14 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed value. */
                             max?: number | string;
@@ -6187,7 +6198,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "range";
@@ -6216,7 +6227,7 @@ export interface operations {
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "relationship";
@@ -6234,13 +6245,14 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                             max_age: string;
@@ -6253,7 +6265,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "freshness";
@@ -6274,7 +6286,7 @@ export interface operations {
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "expression";
@@ -7492,7 +7504,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "not_null";
@@ -7515,11 +7527,12 @@ export interface operations {
                              */
                             over?: "batch" | "mart";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "unique";
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description A name that is unique in the pipeline. */
                             name: string;
@@ -7530,13 +7543,14 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "accepted_values";
                             /** @description The values that the column may have. */
                             values: (string | number | boolean)[];
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed value. */
                             max?: number | string;
@@ -7551,7 +7565,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "range";
@@ -7580,7 +7594,7 @@ export interface operations {
                             /** @description Several columns instead of one. */
                             to_columns?: string[];
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "relationship";
@@ -7598,13 +7612,14 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "row_count";
                             /** @description How many percent the number of rows may differ from the median of the last 10 results. */
                             usual?: number;
                         } | {
+                            /** @description The column to check. */
                             column: string;
                             /** @description The highest allowed age of the newest value, such as 15m, 6h or 2d. */
                             max_age: string;
@@ -7617,7 +7632,7 @@ export interface operations {
                              */
                             on_failure: "warn" | "fail" | "quarantine";
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "freshness";
@@ -7638,7 +7653,7 @@ export interface operations {
                             /** @description A condition on the columns of a row, such as rating <= 10. Over the mart it may use aggregates. A row passes unless it is false. */
                             sql: string;
                             /**
-                             * @description What it checks.
+                             * @description What is checked.
                              * @constant
                              */
                             type: "expression";

@@ -118,7 +118,7 @@ describe('the data of a mart', () => {
     await dialog.getByRole('button', { name: 'Save', exact: true }).click()
     await bar.waitFor({ state: 'detached' })
     const [saved] = await stand().database.query<{ names: string[] }>(
-      "SELECT array(SELECT jsonb_array_elements(checks) ->> 'name') AS names FROM etl.etl_pipelines WHERE jsonb_array_length(checks) > 0 AND checks @> '[{\"name\": \"rating_range\"}]'",
+      'SELECT array(SELECT jsonb_array_elements(checks) ->> \'name\') AS names FROM etl.etl_pipelines WHERE jsonb_array_length(checks) > 0 AND checks @> \'[{"name": "rating_range"}]\'',
     )
     expect(saved!.names).toContain('rating_range')
 
