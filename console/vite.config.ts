@@ -8,6 +8,10 @@ import { defineConfig, type Plugin } from 'vite'
  */
 const VENDOR = /node_modules\/(react|react-dom|scheduler|@tanstack)\//
 
+/** Small files that every page needs: one of them costs less than a dozen. */
+const BASE =
+  /\/console\/src\/(?:screens\/.*\/search|components\/(?:search-text|texts|action-texts|Tip|EmptyState|Skeleton|ProblemCard)|i18n\/[^/]*|time\/clock|theme\/icons|keyboard\/shortcuts|app\/texts|api\/(?:client|session|page|pipelines|pipeline|runs|checks|quarantine))\.tsx?$/
+
 interface Locked {
   readonly version?: string
   readonly license?: string
@@ -73,7 +77,14 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'vendor', test: VENDOR }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'vendor', test: VENDOR },
+            { name: 'base', test: BASE },
+          ],
+        },
+      },
     },
   },
   server: {

@@ -63,6 +63,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /pipelines/:id/lineage': 'viewer',
   'GET /lineage': 'viewer',
   'GET /graph': 'viewer',
+  'GET /pipelines/:id/freshness': 'viewer',
   'GET /lineage/openlineage': 'viewer',
   'GET /quarantine': 'viewer',
   'GET /checks': 'viewer',

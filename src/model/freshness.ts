@@ -6,7 +6,7 @@ const LONGEST_SECONDS = 366 * UNITS.d
 /** `90s`, `5m`, `1h30m` in seconds; null if it is not such a duration. The same as etl.duration_seconds. */
 export function budgetSeconds(text: string): number | null {
   if (!/^(?:\d{1,9}[smhd]){1,4}$/.test(text)) return null
-  const parts = text.match(/\d+[smhd]/g) ?? []
+  const parts = text.split(/(?<=[smhd])/)
   const length = (part: string) => Number(part.slice(0, -1)) * UNITS[part.at(-1) as keyof typeof UNITS]
   const seconds = parts.reduce((sum, part) => sum + length(part), 0)
   return seconds >= 1 && seconds <= LONGEST_SECONDS ? seconds : null

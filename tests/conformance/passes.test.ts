@@ -103,11 +103,13 @@ onEveryRoute((stand) => {
         rows_inserted: 3000,
       })
       expect(await merges()).toEqual(['(0)'])
+      // Between two databases, ranges without a difference are not merged.
+      await stand().source.query("UPDATE content.merged SET note = note || '!'")
       expect(await stand().run(id)).toMatchObject({
         status: 'SUCCESS',
         error: null,
         batches: 3,
-        rows_unchanged: 3000,
+        rows_updated: 3000,
       })
       expect(await merges()).toEqual(['(3)'])
     },

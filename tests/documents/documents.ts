@@ -18,6 +18,7 @@ export const DOCUMENTS = {
     'docs/guides/pipelines-as-files.md',
     'docs/guides/python-tasks.md',
     'docs/guides/scaling.md',
+    'docs/guides/spark.md',
     'docs/guides/scrolling-showcase.md',
     'docs/guides/zero-downtime-refresh.md',
   ],

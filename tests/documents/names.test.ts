@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../src/config/settings.js'
 import { ERRORS, vtr } from '../../src/model/errors.js'
+import { STALE_CODES } from '../../src/model/freshness.js'
 import { PIPELINE_STATUSES } from '../../src/model/status.js'
 import { SINKS } from '../../src/sinks/index.js'
 import { ROOT } from '../support/document.js'
@@ -15,6 +16,7 @@ const CAPITALS = new Set<string>([
   ...[SETTINGS, ...SINKS.map((sink) => sink.settings)].flatMap((table) => Object.keys(table)),
   ...Object.keys(ERRORS),
   ...PIPELINE_STATUSES,
+  ...STALE_CODES,
   ...[...textOf('deploy/.env.sample').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!),
 ])
 const OTHERS = /^(AWS|OTEL|TEST|VITRINA_TEST|AIRFLOW)_|^(NO_COLOR|WHEN_REQUIRED)$/

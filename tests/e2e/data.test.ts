@@ -115,7 +115,7 @@ describe('the data of a mart', () => {
     expect(await checks.getByRole('button', { name: 'Add to the pipeline' }).isDisabled()).toBe(true)
     await bar.getByRole('button', { name: /Review/ }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await dialog.getByRole('button', { name: /^Save as version/ }).click()
     await bar.waitFor({ state: 'detached' })
     const [saved] = await stand().database.query<{ names: string[] }>(
       'SELECT array(SELECT jsonb_array_elements(checks) ->> \'name\') AS names FROM etl.etl_pipelines WHERE jsonb_array_length(checks) > 0 AND checks @> \'[{"name": "rating_range"}]\'',

@@ -100,7 +100,8 @@ async function pushdownOf(part: PartSides): Promise<PartStream<string>> {
 async function relayOf(part: PartSides): Promise<PartStream<string>> {
   const { claim, sides, table } = part
   const { session, source, examined } = sides
-  const relay = await Relay.open({ source, target: session, table, columns: examined.columns })
+  const { columns } = examined
+  const relay = await Relay.open({ source, target: session, table, columns, isInTransaction: true })
   await beginInSnapshot(part)
   const { into } = claim.plan
   const writer =

@@ -31,6 +31,8 @@ interface RelayParts {
   readonly target: Session
   readonly table: Target
   readonly columns: readonly Column[]
+  /** The source is read in one transaction, which a failed or abandoned statement must not end. */
+  readonly isInTransaction?: boolean
 }
 
 /** Two databases: COPY out of one goes into COPY of the other, and JavaScript never sees a value. */
@@ -94,9 +96,24 @@ export class Relay implements Mover {
 
   /** Bytes carry no types: a column whose type changed meanwhile would arrive as something else. */
   async #copy(selection: string, into: string, columns: readonly Column[]): Promise<number> {
-    const rows = await this.#transmit(selection, into, columns)
+    const rows = await this.#apart(() => this.#transmit(selection, into, columns))
     await requireSameTypes(this.#parts.source, selection, columns)
     return rows
+  }
+
+  async #apart<T>(read: () => Promise<T>): Promise<T> {
+    const { source, isInTransaction = false } = this.#parts
+    if (!isInTransaction) return read()
+    await source.run('SAVEPOINT copied')
+    try {
+      const result = await read()
+      await source.run('RELEASE copied')
+      return result
+    } catch (error) {
+      // If this fails too, the connection is lost, and the first error says why.
+      await source.run('ROLLBACK TO copied; RELEASE copied').catch(() => {})
+      throw error
+    }
   }
 
   #transmit(selection: string, into: string, columns: readonly Column[]): Promise<number> {

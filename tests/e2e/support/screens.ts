@@ -126,7 +126,12 @@ export const SCREENS: readonly Screen[] = [
     prepare: aCheckedPipeline,
     shows: 'rating_range',
   },
-  { name: 'a pipeline without checks', path: `${FILMS}/checks`, shows: /No checks|Проверок нет/ },
+  {
+    name: 'a pipeline without checks',
+    path: '/pipelines/$id/checks',
+    prepare: async ({ database }) => (await aPipeline(database)).id,
+    shows: /No checks|Проверок нет/,
+  },
   {
     name: 'the configuration of a pipeline with checks',
     path: '/pipelines/$id/config',
