@@ -26,8 +26,8 @@ export function runHere(file, args, { env = process.env, cwd = ROOT } = {}) {
 }
 
 /** Runs a program silently and returns its exit code with all its output. */
-export function runQuietly(file, args) {
-  const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+export function runQuietly(file, args, { cwd = ROOT } = {}) {
+  const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = []
   child.stdout.on('data', (data) => output.push(data))
   child.stderr.on('data', (data) => output.push(data))

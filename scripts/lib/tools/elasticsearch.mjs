@@ -32,7 +32,9 @@ export const elasticsearch = {
     if (java === null) throw new Error(NO_JAVA)
     const folder = folderFor(java)
     await makeFolder(folder, async (work) => {
-      await must('mvn', ['-q', '-B', UNPACK, `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${work}`])
+      const args = ['-q', '-B', UNPACK, `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${work}`]
+      // Without a pom.xml the plugin writes a folder named ${project.basedir} where it runs.
+      await must('mvn', args, { cwd: work })
       const unpacked = join(work, `elasticsearch-${VERSION}`)
       if (java.hasCompiler) await addPlugin(unpacked, join(work, 'classes'), java.home)
       return unpacked

@@ -1,8 +1,8 @@
 import { runQuietly } from '../run.mjs'
 
 /** Runs a program; an error carries the last line that it printed. */
-export async function must(file, args) {
-  const { code, output } = await runQuietly(file, args).catch((error) => ({
+export async function must(file, args, options = {}) {
+  const { code, output } = await runQuietly(file, args, options).catch((error) => ({
     code: -1,
     output: error.message,
   }))

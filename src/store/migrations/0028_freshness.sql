@@ -203,15 +203,22 @@ BEGIN
    ORDER BY w.id
   ON CONFLICT (pipeline_id) DO UPDATE SET needed_seconds = excluded.needed_seconds, needed_by = excluded.needed_by;
 
-  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
-   WHERE f.needed_seconds IS NOT NULL AND f.due_at IS DISTINCT FROM etl.due_at(f) OR f.needed_seconds IS NULL AND f.due_at IS NOT NULL;
+  UPDATE etl.etl_freshness f SET due_at = planned.due_at
+    FROM (SELECT x.pipeline_id, etl.due_at(x) AS due_at FROM etl.etl_freshness x
+           WHERE x.needed_seconds IS NOT NULL OR x.due_at IS NOT NULL OFFSET 0) planned
+   WHERE planned.pipeline_id = f.pipeline_id AND planned.due_at IS DISTINCT FROM f.due_at;
 
   -- A mart that reads only marts is as new as they are if it has read their last changes. From the top down.
   FOR level IN 1..50 LOOP
-    UPDATE etl.etl_freshness f SET data_as_of = seen.as_of
-      FROM (SELECT e.downstream_id AS id, min(u.as_of) AS as_of
-              FROM etl.pipeline_edges e CROSS JOIN LATERAL (SELECT etl.data_as_of(e.upstream_id) AS as_of) u
-             GROUP BY 1 HAVING bool_and(u.as_of IS NOT NULL)) seen
+    WITH upstream AS MATERIALIZED (
+      SELECT p.id, CASE WHEN etl.is_live(p.freshness, p.mode, p.capture) THEN etl.data_as_of(p.id) ELSE u.data_as_of END AS as_of
+        FROM (SELECT DISTINCT e.upstream_id AS id FROM etl.pipeline_edges e) each JOIN etl.etl_pipelines p USING (id)
+        LEFT JOIN etl.etl_freshness u ON u.pipeline_id = p.id
+    ), seen AS MATERIALIZED (
+      SELECT e.downstream_id AS id, min(u.as_of) AS as_of FROM etl.pipeline_edges e JOIN upstream u ON u.id = e.upstream_id
+       GROUP BY 1 HAVING bool_and(u.as_of IS NOT NULL)
+    )
+    UPDATE etl.etl_freshness f SET data_as_of = seen.as_of FROM seen
      WHERE f.pipeline_id = seen.id AND f.needed_seconds IS NOT NULL AND f.data_as_of < seen.as_of
        AND NOT EXISTS (SELECT FROM etl.etl_due m WHERE m.pipeline_id = f.pipeline_id) AND etl.reads_only_marts(f.pipeline_id);
     EXIT WHEN NOT FOUND;
