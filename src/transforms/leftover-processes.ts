@@ -3,28 +3,45 @@ import { readdir, readFile } from 'node:fs/promises'
 /** Every host has a unique value in its environment; its child processes inherit it, regardless of their parent. */
 export const MARKER = 'VITRINA_TASK_HOST'
 
+/** A chain of forks is caught long before; a machine on which processes end all the time must not block a run. */
+const MAX_SCANS = 50
+
+interface Scan {
+  readonly found: readonly number[]
+  /** Processes whose environment cannot be read: ended meanwhile, of another user, or part of the kernel. */
+  readonly unreadable: ReadonlySet<number>
+}
+
 /** Ends processes left behind by a host: its group and, on Linux, also those that left the group. */
 export async function killLeftoverProcesses(host: number, marker: string): Promise<void> {
   kill(-host)
   if (process.platform !== 'linux') return
-  // Twice: one of them may have started another one meanwhile.
-  for (let round = 0; round < 2; round++) {
-    const leftovers = await processesWith(`${MARKER}=${marker}`)
-    if (leftovers.length === 0) return
-    for (const pid of leftovers) kill(pid)
+  let before: Scan | null = null
+  for (let round = 0; round < MAX_SCANS; round++) {
+    const scan = await processesWith(`${MARKER}=${marker}`)
+    for (const pid of scan.found) kill(pid)
+    if (before !== null && provesNone(scan, before)) return
+    before = scan
   }
 }
 
-async function processesWith(variable: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const found = await Promise.all(pids.map((pid) => hasVariable(pid, variable)))
-  return pids.filter((_, index) => found[index]).map(Number)
+/**
+ * An empty scan alone proves nothing: a process that forks and exits while /proc is read is listed but unreadable, and
+ * its child is not listed. Once in hundreds of closed hosts a detached process survived.
+ */
+function provesNone({ found, unreadable }: Scan, before: Scan): boolean {
+  return found.length === 0 && [...unreadable].every((pid) => before.unreadable.has(pid))
 }
 
-/** False for a process of another host, and for one that has ended. */
-async function hasVariable(pid: string, variable: string): Promise<boolean> {
-  const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
-  return environment.split('\0').includes(variable)
+async function processesWith(variable: string): Promise<Scan> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const environments = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')),
+  )
+  return {
+    found: pids.filter((_, index) => environments[index]!.split('\0').includes(variable)),
+    unreadable: new Set(pids.filter((_, index) => environments[index] === '')),
+  }
 }
 
 function kill(pid: number): void {

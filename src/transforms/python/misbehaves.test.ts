@@ -130,6 +130,32 @@ describe('a Python function that misbehaves is killed and reported, and the next
     await waitFor(async () => processesWith(MARKER, marker).length === 0, { what: 'all of them to be gone' })
   })
 
+  it('and leaves no process behind while processes are still forking', async () => {
+    const relay = task(
+      'relay',
+      'import ctypes',
+      'libc = ctypes.CDLL(None)',
+      'if libc.fork() == 0:',
+      '    os.setsid()',
+      '    for _ in range(200):',
+      '        if libc.fork() != 0: os._exit(0)',
+      '    time.sleep(600)',
+      'print("host", os.environ["VITRINA_TASK_HOST"])',
+      'return rows',
+    )
+    const tasks = await someTasks(python(relay, GOOD))
+    for (let round = 0; round < 5; round++) {
+      tasks.said.length = 0
+      const chain = await tasks.open('relay', COLUMNS)
+      await chain.run(RowBatch.ofRows(ROWS))
+      const said = await waitFor(async () => tasks.said[0], { what: 'the function to print' })
+      await chain.close()
+      await waitFor(async () => processesWith(MARKER, said.split(' ').at(-1)!).length === 0, {
+        what: 'all of them to end',
+      })
+    }
+  })
+
   it('while batches that were handed over already are answered by a new host', async () => {
     const tasks = await someTasks(python(task('third', 'if rows[0]["id"] == 3: os._exit(1)', 'return rows')))
     const chain = await tasks.open('third', COLUMNS)
