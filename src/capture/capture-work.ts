@@ -14,7 +14,7 @@ import type { Needs } from './images.js'
 import { type Lsn, laterLsn, NO_LSN } from './lsn.js'
 import { PeekStream } from './peek-stream.js'
 import { MEMBERS, planPublication } from './publication.js'
-import { WANTED_CHANNEL } from './signals.js'
+import { type Signals, WANTED_CHANNEL } from './signals.js'
 import {
   createSlot,
   createSlotBySql,
@@ -46,6 +46,8 @@ export class CaptureWork {
   #needs: Needs = new Map()
   #published: Readonly<Record<string, string>> = {}
   #wanted: Lsn = NO_LSN
+  /** The same by consumers of this process, who need not find it in the log. */
+  #wantedHere: Lsn = NO_LSN
   #xmax = 0n
   #xmin = 0n
   #ticks = 0
@@ -95,6 +97,10 @@ export class CaptureWork {
       this.#wanted = laterLsn(signal.lsn, this.#wanted)
       stream.wake()
     })
+    const here = this.#options.signals.captures(head.id, (lsn) => {
+      this.#wantedHere = laterLsn(lsn, this.#wantedHere)
+      stream.wake()
+    })
     try {
       // Again, now that no other session can move the slot.
       const slot = await slotState(source, head.slot)
@@ -102,18 +108,20 @@ export class CaptureWork {
       if (loss !== null) throw new SlotLost(loss)
       events.claimed(head.connection, { slot: head.slot, way: stream.way, runner: owner })
       this.#published = head.published
-      const isOver = await this.#receiveForever({ source, head, stream, slot })
+      const isOver = await this.#receiveForever({ source, head, stream, slot, here })
       if (isOver) await this.#retire(source, head, stream)
     } finally {
       off()
+      here.end()
       await stream.close()
     }
   }
 
   /** Returns true when no pipeline needs it any more. */
-  async #receiveForever({ source, head, stream, slot }: Capture): Promise<true> {
+  async #receiveForever({ source, head, stream, slot, here }: Capture): Promise<true> {
     const history = new HistoryCheck({ upto: head.upto, last: head.last }, slot.confirmed!)
     let upto = head.upto
+    let reached = head.upto
     let tickAt = Number.NEGATIVE_INFINITY
     for (;;) {
       this.#signal.throwIfAborted()
@@ -123,15 +131,23 @@ export class CaptureWork {
         tickAt = performance.now() + TICK_MS
       }
       const received = await stream.receive({
-        wanted: () => (this.#wanted > upto ? this.#wanted : NO_LSN),
+        wanted: () =>
+          laterLsn(
+            this.#wanted > upto ? this.#wanted : NO_LSN,
+            this.#wantedHere > reached ? this.#wantedHere : NO_LSN,
+          ),
         timeoutMs: Math.max(0, tickAt - performance.now()),
       })
       const { entries, last } = this.#entriesOf(received, history)
       history.reach(received.reached)
       const isAwaited = this.#wanted > upto && received.reached >= this.#wanted
-      if (received.reached <= upto || (entries.length === 0 && !isAwaited && !isTick)) continue
-      await this.#write(stream, { entries, last, upto: received.reached })
-      upto = received.reached
+      reached = laterLsn(received.reached, reached)
+      const isWritten = received.reached > upto && (entries.length > 0 || isAwaited || isTick)
+      if (isWritten) {
+        await this.#write(stream, { entries, last, upto: received.reached })
+        upto = received.reached
+      }
+      here.reached({ generation: head.generation, logged: upto, reached })
     }
   }
 
@@ -157,7 +173,7 @@ export class CaptureWork {
   }
 
   /** False: no pipeline is registered any more. */
-  async #tick({ source, head, stream, upto }: Omit<Capture, 'slot'> & { upto: Lsn }): Promise<boolean> {
+  async #tick({ source, head, stream, upto }: Omit<Capture, 'slot' | 'here'> & { upto: Lsn }): Promise<boolean> {
     await this.#lookAtSource(source, head)
     if (!(await this.#loadNeeds())) return false
     if (this.#ticks++ % HOUSEKEEPING !== 0) return true
@@ -245,6 +261,7 @@ export class CaptureWork {
     const state = await slotState(source, head.slot)
     const begun = await this.#log.begin(made, state)
     this.#wanted = NO_LSN
+    this.#wantedHere = NO_LSN
     const { connection, generation, slot } = begun
     const facts = { slot, generation, reason }
     if (head.generation === '0') this.#options.events.slotCreated(connection, facts)
@@ -329,6 +346,8 @@ interface Capture {
   readonly head: Head
   readonly stream: ChangeStream
   readonly slot: SlotState
+  /** Tells consumers of this process how far it is. */
+  readonly here: ReturnType<Signals['captures']>
 }
 
 const PROTOCOL_VIOLATION = '08P01'

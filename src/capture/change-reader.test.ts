@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aLogicalServer, type LogicalServer, positionOf, Rig } from '../../tests/support/capture.js'
 import { waitFor } from '../../tests/support/wait.js'
@@ -185,7 +185,7 @@ describe('a run', () => {
     expect(ids((await rig.open(positionOf(first))).entries)).toEqual(['3'])
   })
 
-  it('flushes the page of an open transaction by a commit of its own', async () => {
+  it('flushes the page of an open transaction, before PostgreSQL 17 by a commit of its own', async () => {
     const rig = await aRig()
     rig.captor()
     const first = await rig.open()
@@ -198,7 +198,8 @@ describe('a run', () => {
       "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'vitrina-barrier'",
     )
     await client.query('COMMIT')
-    expect([entries, barriers]).toEqual([[], [{ query: expect.stringContaining('pg_logical_emit_message') }]])
+    const expected = inject('server').major < 17 ? [{ query: expect.stringContaining('emit_message') }] : []
+    expect([entries, barriers]).toEqual([[], expected])
   })
 
   it('fails with the reason when no captor runs', async () => {
@@ -312,6 +313,38 @@ describe('the full query is needed', () => {
     expect(changes).toMatchObject({ full: 'too many changes', entries: [] })
     await hanging.end()
     expect(ids((await rig.open(positionOf(changes))).entries)).toEqual(['20'])
+  })
+})
+
+describe('how far the log is', () => {
+  /** A log that nobody writes any more, and a change after it. */
+  async function leftBehind(change: string) {
+    const rig = await aRig()
+    const captor = rig.captor()
+    const last = positionOf(await rig.open())
+    await captor.stop()
+    await rig.source.query(change)
+    const source = await aSource(rig)
+    const open = () => rig.reader({ timeoutMs: 1 }).open({ source, tables: TABLES, last })
+    const told = (generation: string) =>
+      rig.signals
+        .captures(rig.headId, () => {})
+        .reached({ generation, logged: last.endLsn, reached: 2n ** 63n })
+    onTestFinished(() => source.close())
+    return { open, told, last }
+  }
+
+  it('is told by a captor of the same process, which need not write it into the log', async () => {
+    const { open, told, last } = await leftBehind("SELECT pg_logical_emit_message(true, 'test', '')")
+    await expect(open()).rejects.toMatchObject({ code: 'CAPTURE_BEHIND' })
+    told(last.generation)
+    expect(await open()).toMatchObject({ full: null, entries: [], position: last.endLsn })
+  })
+
+  it('is not believed of another log', async () => {
+    const { open, told } = await leftBehind('INSERT INTO t VALUES (9)')
+    told('1')
+    await expect(open()).rejects.toMatchObject({ code: 'CAPTURE_BEHIND' })
   })
 })
 

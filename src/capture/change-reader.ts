@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { VitrinaError } from '../model/errors.js'
+import { kept } from '../postgres/kept-statements.js'
 import { Session } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
 import { readStructure, type Structure } from './fingerprint.js'
@@ -50,6 +51,8 @@ export interface OpenChanges {
 export interface ReaderOptions {
   /** The id of the head. */
   readonly head: number
+  /** The head as it was before the first snapshot is taken; not given: it is read. */
+  readonly known?: Head
   readonly main: Session
   /** For a session of our own, which writes barriers. */
   readonly sourceUrl: string
@@ -63,6 +66,8 @@ export interface ReaderOptions {
 
 const TIMEOUT_MS = 30_000
 const MOST_ENTRIES = 100_000
+/** So many are read without counting them first. */
+const FEW_ENTRIES = 2_000
 const FIRST_LOOK_MS = 5
 const SLOWEST_LOOK_MS = 100
 /** Looks before a barrier is written: mostly the log is there at the first. */
@@ -71,10 +76,13 @@ const PATIENT_LOOKS = 2
 /** The consumer's side of a change log: one for each run, or one for a pipeline that runs continuously. */
 export class ChangeReader {
   readonly #options: ReaderOptions
+  /** As it was before the next snapshot is taken; null: it has to be read again. */
+  #before: Head | null
   #barrier: Session | null = null
 
   constructor(options: ReaderOptions) {
     this.#options = options
+    this.#before = options.known ?? null
   }
 
   /**
@@ -82,20 +90,16 @@ export class ChangeReader {
    * entries. With the entries first, a change between them and the snapshot would be lost.
    */
   async open({ source, tables, last }: OpenChanges): Promise<Changes> {
-    const before = await this.#head()
-    // One statement: the snapshot is taken before the function runs, so what it sees was written below this position.
-    const [now] = await source.rows(
-      'SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn',
-    )
-    const snapshot = parseSnapshot(now!.snapshot!)
-    const wanted = { lsn: parseLsn(now!.lsn!), last, tables, snapshot: now!.snapshot! }
-    const [structure, { head, ...read }] = await Promise.all([
+    const before = this.#before ?? (await headById(this.#options.main, this.#options.head))
+    const [{ snapshot, head, ...read }, structure] = await Promise.all([
+      this.#readNow(source, { last, tables }),
       readStructure(source, before.publication, tables),
-      this.#readUpTo(wanted, source),
     ])
     const full = reasonForFull({ head, last, structure, tables, read })
     const members = tables.flatMap((table) => structure.members.get(relationName(table)) ?? [])
     const { position, held } = read.gate(snapshot)
+    const isOk = full === null || isCovered({ before, head, snapshot, last, members })
+    this.#before = isOk ? head : null
     return {
       generation: head.generation,
       position,
@@ -104,7 +108,7 @@ export class ChangeReader {
       fingerprint: structure.fingerprint,
       full,
       unpublished: unpublishedOf(tables, structure),
-      startCheck: full === null || isCovered({ before, head, snapshot, last, members }) ? 'ok' : 'wait',
+      startCheck: isOk ? 'ok' : 'wait',
       entries: read.entries,
     }
   }
@@ -113,9 +117,23 @@ export class ChangeReader {
     await this.#barrier?.close()
   }
 
+  async #readNow(
+    source: Session,
+    open: Pick<OpenChanges, 'last' | 'tables'>,
+  ): Promise<Read & { readonly snapshot: Snapshot }> {
+    const [now] = await source.rows(source.connection.server.number < FLUSHING_VERSION ? NOW : NOW_FLUSHED)
+    const wanted = { ...open, lsn: parseLsn(now!.lsn!), snapshot: now!.snapshot! }
+    return { ...(await this.#readUpTo(wanted, source)), snapshot: parseSnapshot(now!.snapshot!) }
+  }
+
   /** As soon as every commit that ends at or before the wanted position is in the log. */
   async #readUpTo(wanted: Wanted, source: Session): Promise<Read> {
-    const { timeoutMs = TIMEOUT_MS } = this.#options
+    const { timeoutMs = TIMEOUT_MS, signals, signal, head: id } = this.#options
+    const here = await signals.reachedHere(id, wanted.lsn, signal)
+    if (here !== null) {
+      const { head, ...read } = await this.#read({ ...wanted, lsn: here.logged })
+      if (head.generation === here.generation && isReached(head, here.logged)) return { head, ...read }
+    }
     const deadline = performance.now() + timeoutMs
     let pause = FIRST_LOOK_MS
     for (let looks = 1; ; looks++) {
@@ -133,10 +151,6 @@ export class ChangeReader {
       }
       pause = Math.min(pause * 2, SLOWEST_LOOK_MS)
     }
-  }
-
-  async #head(): Promise<Head> {
-    return headById(this.#options.main, this.#options.head)
   }
 
   /** Notifies the captor that a consumer waits: a quiet source reports its position only on request. */
@@ -184,15 +198,27 @@ export class ChangeReader {
       formatLsn(last?.endLsn ?? NO_LSN),
       tables.map(relationName),
     ]
-    const rows = await main.rows(`${logOf(`LIMIT ${mostEntries + 1}`)} SELECT * FROM log`, range)
+    let limit = Math.min(FEW_ENTRIES, mostEntries)
+    let rows = await main.rows(LOG, [...range, limit + 1])
+    const hasMore = rows.length > limit && limit < mostEntries
+    // Counting takes a fraction of reading, which would be for nothing.
+    if (hasMore && (await this.#count(range, mostEntries + 1)) <= mostEntries) {
+      limit = mostEntries
+      rows = await main.rows(LOG, [...range, limit + 1])
+    }
     if (rows.length === 0) throw removed()
     const head = readHead(JSON.parse(rows[0]!.head!))
-    if (rows.length > mostEntries) {
-      const [hidden] = await main.rows(`${logOf('')} ${FIRST_HIDDEN}`, [...range, snapshot])
+    if (rows.length > limit) {
+      const [hidden] = await main.rows(FIRST_HIDDEN, [...range, snapshot])
       return tooMany(head, hidden?.end_lsn == null ? null : parseLsn(hidden.end_lsn))
     }
     const entries = rows.filter(({ end_lsn }) => end_lsn !== null).map(readEntry)
     return { head, entries, isTooLarge: false, gate: (seen) => gate(entries, seen, head.upto) }
+  }
+
+  async #count(range: readonly unknown[], most: number): Promise<number> {
+    const [row] = await this.#options.main.rows(COUNT, [...range, most])
+    return Number(row!.entries)
   }
 }
 
@@ -202,22 +228,44 @@ interface Wanted extends Pick<OpenChanges, 'last' | 'tables'> {
   readonly snapshot: string
 }
 
+// One statement: the snapshot is taken before the function runs, so what it sees was written below this position.
+const NOW = kept(
+  'SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn',
+)
+
+/** $1 head, $2 wanted position, $3 and $4 generation and end of the last one, $5 tables. */
+const WANTED_ENTRIES = `e.head = h.id AND e.end_lsn > CASE WHEN h.generation::text = $3::text THEN $4::pg_lsn ELSE '0/0' END AND e.end_lsn <= h.upto
+           AND e.relation = ANY ($5::text[]) AND h.start_snapshot IS NOT NULL AND h.upto >= $2::pg_lsn`
+
+/** From this version on a message can flush the WAL before it. */
+const FLUSHING_VERSION = 170_000
+/** Only flushed WAL is decoded: what is not is flushed at once, also up to an asynchronous commit that is visible. */
+const NOW_FLUSHED = kept(`
+  SELECT pg_current_snapshot()::text AS snapshot, l.lsn::text,
+         CASE WHEN pg_current_wal_flush_lsn() < l.lsn THEN pg_logical_emit_message(false, 'vitrina', '', true) END::text AS flushed
+    FROM (SELECT pg_current_wal_insert_lsn() AS lsn OFFSET 0) l`)
+
 /** The head is part of the first row only. */
-const logOf = (limit: string) => `
+const LOG = kept(`
   WITH log AS (
     SELECT CASE WHEN coalesce(c.place, 1) = 1 THEN (SELECT row_to_json(r)::text FROM (SELECT ${HEAD_COLUMNS}) r) END AS head,
            c.end_lsn::text, c.xid::text, c.relation, c.op::text, c.old::text, c.new::text
       FROM etl.etl_change_heads h LEFT JOIN LATERAL (
         SELECT row_number() OVER (ORDER BY e.end_lsn, e.seq) AS place, e.end_lsn, e.xid, e.relation, e.op, e.old, e.new
-          FROM etl.etl_changes e
-         WHERE e.head = h.id AND e.end_lsn > CASE WHEN h.generation::text = $3::text THEN $4::pg_lsn ELSE '0/0' END AND e.end_lsn <= h.upto
-           AND e.relation = ANY ($5::text[]) AND h.start_snapshot IS NOT NULL AND h.upto >= $2::pg_lsn
-         ORDER BY e.end_lsn, e.seq ${limit}) c ON true
-     WHERE h.id = $1 ORDER BY c.place)`
+          FROM etl.etl_changes e WHERE ${WANTED_ENTRIES}
+         ORDER BY e.end_lsn, e.seq LIMIT $6) c ON true
+     WHERE h.id = $1 ORDER BY c.place)
+  SELECT * FROM log`)
 
-/** The same gate as for entries that are read, inside the database. */
-const FIRST_HIDDEN = `
-  SELECT end_lsn FROM log WHERE NOT pg_visible_in_snapshot(xid::xid8, $6::pg_snapshot) LIMIT 1`
+const COUNT = kept(`
+  SELECT count(*)::text AS entries FROM (
+    SELECT FROM etl.etl_change_heads h JOIN etl.etl_changes e ON ${WANTED_ENTRIES} WHERE h.id = $1 LIMIT $6) counted`)
+
+/** The same gate as for entries that are read, inside the database. What is below its xmin is visible. */
+const FIRST_HIDDEN = kept(`
+  SELECT e.end_lsn::text FROM etl.etl_change_heads h JOIN etl.etl_changes e ON ${WANTED_ENTRIES}
+   WHERE h.id = $1 AND e.xid >= pg_snapshot_xmin($6::pg_snapshot) AND NOT pg_visible_in_snapshot(e.xid, $6::pg_snapshot)
+   ORDER BY e.end_lsn, e.seq LIMIT 1`)
 
 function isReached(head: Head, lsn: Lsn): boolean {
   return head.startSnapshot !== null && head.upto >= lsn

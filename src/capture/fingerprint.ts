@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { kept } from '../postgres/kept-statements.js'
 import type { Session } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
 import { relationName } from './relation-name.js'
@@ -20,7 +21,7 @@ export interface Structure {
  * catalogs are the same afterwards, but they are new versions. A harmless change such as GRANT costs one needless
  * comparison.
  */
-const FINGERPRINT = `
+const FINGERPRINT = kept(`
   WITH RECURSIVE tree AS (
     SELECT c.oid, w.place::text AS path, n.xmin::text AS since FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w(schema, name, place)
       JOIN pg_namespace n ON n.nspname = w.schema JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.name
@@ -35,9 +36,9 @@ const FINGERPRINT = `
              (SELECT string_agg(p.xmin::text || to_jsonb(p)::text || to_jsonb(r)::text, ',') FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid
                WHERE p.pubname = $3 AND r.prrelid = c.oid)) AS fact
       FROM tree t JOIN pg_class c ON c.oid = t.oid)
-  SELECT md5(string_agg(concat_ws('=', path, oid, fact), ';' ORDER BY path, oid)) AS fingerprint FROM facts`
+  SELECT md5(string_agg(concat_ws('=', path, oid, fact), ';' ORDER BY path, oid)) AS fingerprint FROM facts`)
 
-const PUBLISHED = `
+const PUBLISHED = kept(`
   SELECT n.nspname AS schema, c.relname AS "table", r.oid::text AS oid
     FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid JOIN pg_class c ON c.oid = r.prrelid
     JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -45,7 +46,7 @@ const PUBLISHED = `
      AND to_jsonb(r) ->> 'prqual' IS NULL
      -- Changes of a partition arrive under the name of its topmost published ancestor.
      AND NOT EXISTS (SELECT FROM pg_partition_ancestors(c.oid) AS a(oid) JOIN pg_publication_rel o ON o.prrelid = a.oid
-                      WHERE o.prpubid = p.oid AND a.oid <> c.oid)`
+                      WHERE o.prpubid = p.oid AND a.oid <> c.oid)`)
 
 /** In the snapshot of the session's transaction. */
 export async function readStructure(
@@ -54,17 +55,16 @@ export async function readStructure(
   tables: readonly TableName[],
 ): Promise<Structure> {
   const sorted = [...tables].sort((a, b) => (relationName(a) < relationName(b) ? -1 : 1))
-  const [row] = await session.rows(FINGERPRINT, [
-    sorted.map(({ schema }) => schema),
-    sorted.map(({ table }) => table),
-    publication,
+  const names = [sorted.map(({ schema }) => schema), sorted.map(({ table }) => table)]
+  const [[row], rows] = await Promise.all([
+    session.rows(FINGERPRINT, [...names, publication]),
+    session.rows(PUBLISHED, [publication]),
   ])
-  const rows = await session.rows(PUBLISHED, [publication])
   const members = new Map(
     rows.map((member) => [relationName({ schema: member.schema!, table: member.table! }), member.oid!]),
   )
   // The names too: a query that reads other tables is another query.
-  const names = sorted.map(relationName).join(',')
-  const fingerprint = createHash('sha256').update(`${row?.fingerprint}:${names}`).digest('hex')
+  const relations = sorted.map(relationName).join(',')
+  const fingerprint = createHash('sha256').update(`${row?.fingerprint}:${relations}`).digest('hex')
   return { fingerprint, members }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { VitrinaError } from '../model/errors.js'
+import { kept } from '../postgres/kept-statements.js'
 import type { Session } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
 import { HEAD_COLUMNS, type Head, readHead } from './head.js'
@@ -34,6 +35,22 @@ export async function ensureHead(main: Session, connection: string): Promise<Hea
   return (await findHead(main, connection))!
 }
 
+/** The head of a source database, and whether the pipeline is registered with these tables; null: there is no head. */
+export async function findRegistered(
+  main: Session,
+  { connection, pipelineId }: { readonly connection: string; readonly pipelineId: string },
+  tables: readonly NeededTable[],
+): Promise<{ readonly head: Head; readonly isRegistered: boolean } | null> {
+  const [row] = await main.rows(REGISTERED, [connection, pipelineId, relationsOf(tables)])
+  return row === undefined ? null : { head: readHead(row), isRegistered: row.registered === 'true' }
+}
+
+const REGISTERED = kept(
+  `SELECT ${HEAD_COLUMNS}, EXISTS (SELECT FROM etl.etl_change_positions p
+                                    WHERE p.head = h.id AND p.pipeline_id = $2 AND p.relations = $3)::text AS registered
+     FROM etl.etl_change_heads h WHERE connection = $1`,
+)
+
 async function findHead(main: Session, connection: string): Promise<Head | null> {
   const [row] = await main.rows(`SELECT ${HEAD_COLUMNS} FROM etl.etl_change_heads WHERE connection = $1`, [
     connection,
@@ -65,9 +82,7 @@ export async function registerPipeline(
   { head, pipelineId }: { readonly head: Head; readonly pipelineId: string },
   tables: readonly NeededTable[],
 ): Promise<void> {
-  const relations = JSON.stringify(
-    Object.fromEntries(tables.map((table) => [relationName(table), [...table.columns].sort()])),
-  )
+  const relations = relationsOf(tables)
   const known = await main.rows(
     'SELECT 1 AS found FROM etl.etl_change_positions WHERE head = $1 AND pipeline_id = $2 AND relations = $3',
     [head.id, pipelineId, relations],
@@ -82,18 +97,25 @@ export async function registerPipeline(
   if (rows.length > 0) await main.rows('SELECT pg_notify($1, $2)', [WANTED_CHANNEL, `${head.id}`])
 }
 
+function relationsOf(tables: readonly NeededTable[]): string {
+  return JSON.stringify(
+    Object.fromEntries(tables.map((table) => [relationName(table), [...table.columns].sort()])),
+  )
+}
+
 /** After the position was committed in the target. It may lag or be lost: the log is then kept for longer. */
 export async function movePosition(
   main: Session,
   { head, pipelineId }: { readonly head: Head; readonly pipelineId: string },
   { generation, endLsn }: Pick<Position, 'generation' | 'endLsn'>,
 ): Promise<void> {
-  await main.rows(
-    `UPDATE etl.etl_change_positions SET generation = $3, end_lsn = $4, updated_at = now()
-      WHERE head = $1 AND pipeline_id = $2`,
-    [head.id, pipelineId, generation, formatLsn(endLsn)],
-  )
+  await main.rows(MOVE_POSITION, [head.id, pipelineId, generation, formatLsn(endLsn)])
 }
+
+const MOVE_POSITION = kept(
+  `UPDATE etl.etl_change_positions SET generation = $3, end_lsn = $4, updated_at = now()
+    WHERE head = $1 AND pipeline_id = $2`,
+)
 
 /** The pipeline no longer reads changes. The captor removes the slot after the last one; deleting a pipeline does the same. */
 export async function unregisterPipeline(main: Session, pipelineId: string): Promise<void> {

@@ -1,7 +1,7 @@
 export { Captors } from './captors.js'
 export { ChangeReader, type Changes, type Entry } from './change-reader.js'
 export type { Head } from './head.js'
-export { ensureHead, movePosition, registerPipeline } from './heads.js'
+export { ensureHead, findRegistered, movePosition, registerPipeline } from './heads.js'
 export { adviseIdentities } from './identity-advice.js'
 export { formatLsn, parseLsn } from './lsn.js'
 export { applyPublication, type PublicationPlan, planAddition, planPublication } from './publication.js'

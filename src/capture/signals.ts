@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Listener } from '../postgres/listener.js'
 import { type Lsn, NO_LSN, parseLsn } from './lsn.js'
 
@@ -6,12 +7,29 @@ export const MOVED_CHANNEL = 'vitrina_changes_moved'
 /** Sent by a consumer that waits, `head lsn`, or whose needs have changed, `head`. */
 export const WANTED_CHANNEL = 'vitrina_changes_wanted'
 
+/** How long a captor of this process is waited for before it is asked as one of another process would be. */
+const HERE_MS = 50
+
 /** `lsn`: how far the log is, or is wanted; 0 where only attention is requested. */
 export interface Signal {
   readonly head: number
   readonly lsn: Lsn
   /** How many entries came with it. */
   readonly entries: number
+}
+
+/** What a captor has received: the log has every entry up to `logged`, and there is none between it and `reached`. */
+export interface Reached {
+  readonly generation: string
+  readonly logged: Lsn
+  readonly reached: Lsn
+}
+
+/** A captor of this process. */
+interface CapturedHere {
+  readonly ask: (lsn: Lsn) => void
+  reached: Reached | null
+  readonly waiting: Set<() => void>
 }
 
 type Channel = typeof MOVED_CHANNEL | typeof WANTED_CHANNEL
@@ -27,6 +45,7 @@ export class Signals {
     [WANTED_CHANNEL]: new Set(),
   }
   readonly #listener: Listener
+  readonly #here = new Map<number, CapturedHere>()
 
   constructor(url: string) {
     this.#listener = new Listener({
@@ -50,6 +69,50 @@ export class Signals {
   on(channel: Channel, heard: Heard): () => void {
     this.#listeners[channel].add(heard)
     return () => this.#listeners[channel].delete(heard)
+  }
+
+  /**
+   * For a captor: `ask` is called when a consumer of this process waits for a position. Returns what tells consumers how
+   * far it is, and what ends it.
+   */
+  captures(head: number, ask: (lsn: Lsn) => void): { reached(now: Reached): void; end(): void } {
+    const captured: CapturedHere = { ask, reached: null, waiting: new Set() }
+    const wake = () => {
+      for (const each of captured.waiting) each()
+    }
+    this.#here.set(head, captured)
+    return {
+      reached: (now) => {
+        captured.reached = now
+        wake()
+      },
+      end: () => {
+        if (this.#here.get(head) === captured) this.#here.delete(head)
+        captured.reached = null
+        wake()
+      },
+    }
+  }
+
+  /**
+   * For a consumer: what a captor of this process knows as soon as it has received everything up to `lsn`. It need not
+   * write that into the log first. Null: it does not know in time, or the captor is in another process.
+   */
+  async reachedHere(head: number, lsn: Lsn, signal: AbortSignal): Promise<Reached | null> {
+    const captured = this.#here.get(head)
+    if (captured === undefined) return null
+    const known = () => (captured.reached !== null && captured.reached.reached >= lsn ? captured.reached : null)
+    if (known() !== null) return known()
+    const heard = new AbortController()
+    const wake = () => {
+      if (known() !== null || this.#here.get(head) !== captured) heard.abort()
+    }
+    captured.waiting.add(wake)
+    captured.ask(lsn)
+    await delay(HERE_MS, undefined, { signal: AbortSignal.any([signal, heard.signal]) }).catch(() => {})
+    captured.waiting.delete(wake)
+    signal.throwIfAborted()
+    return known()
   }
 
   #pass(channel: Channel, payload: string): void {

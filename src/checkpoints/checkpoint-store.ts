@@ -1,4 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
+import { kept } from '../postgres/kept-statements.js'
 import type { Session, TextRow } from '../postgres/session.js'
 import type { Checkpoint, Position } from './checkpoint.js'
 
@@ -49,12 +50,7 @@ export class CheckpointStore {
 
   /** Takes the pipeline over: from now on, a holder with a smaller fence cannot commit here. */
   async takeFence(): Promise<Checkpoint> {
-    const [row] = await this.#session.rows(
-      `INSERT INTO etl.etl_state AS s (pipeline_id, fence) VALUES ($1, $2)
-       ON CONFLICT (pipeline_id) DO UPDATE SET fence = excluded.fence WHERE s.fence <= excluded.fence
-       RETURNING ver::text, ${CHECKPOINT}`,
-      [this.#pipelineId, this.#fence],
-    )
+    const [row] = await this.#session.rows(TAKE_FENCE, [this.#pipelineId, this.#fence])
     if (row === undefined) throw staleHolder()
     this.#version = Number(row.ver)
     return toCheckpoint(row)
@@ -70,18 +66,14 @@ export class CheckpointStore {
 
   /** Called in the transaction of the batch. If not exactly one row moves, another holder has moved it. */
   async move(checkpoint: Checkpoint): Promise<void> {
-    const moved = await this.#session.count(
-      `UPDATE etl.etl_state SET ver = ver + 1, last_processed_key = $4, last_processed_id = $5, position = $6, updated_at = clock_timestamp()
-        WHERE pipeline_id = $1 AND ver = $2 AND fence = $3`,
-      [
-        this.#pipelineId,
-        this.#version,
-        this.#fence,
-        checkpoint.key,
-        checkpoint.id,
-        JSON.stringify(checkpoint.position),
-      ],
-    )
+    const moved = await this.#session.count(MOVE, [
+      this.#pipelineId,
+      this.#version,
+      this.#fence,
+      checkpoint.key,
+      checkpoint.id,
+      JSON.stringify(checkpoint.position),
+    ])
     if (moved !== 1) throw staleHolder()
   }
 
@@ -90,6 +82,16 @@ export class CheckpointStore {
     this.#version += 1
   }
 }
+
+const TAKE_FENCE = kept(
+  `INSERT INTO etl.etl_state AS s (pipeline_id, fence) VALUES ($1, $2)
+   ON CONFLICT (pipeline_id) DO UPDATE SET fence = excluded.fence WHERE s.fence <= excluded.fence
+   RETURNING ver::text, ${CHECKPOINT}`,
+)
+const MOVE = kept(
+  `UPDATE etl.etl_state SET ver = ver + 1, last_processed_key = $4, last_processed_id = $5, position = $6, updated_at = clock_timestamp()
+    WHERE pipeline_id = $1 AND ver = $2 AND fence = $3`,
+)
 
 async function hasTable(session: Session): Promise<boolean> {
   const [row] = await session.rows("SELECT to_regclass('etl.etl_state')::text AS found")

@@ -32,7 +32,8 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   const database = new Database(metaUrl, { name: 'vitrina-api', size: POOL_SIZE })
   try {
     const stores = catalogStores(database)
-    for (const warning of await requireUsableServer(metaUrl)) log.warn(warning)
+    const { warnings } = await requireUsableServer(metaUrl)
+    for (const warning of warnings) log.warn(warning)
     // A database that is missing or not migrated is better reported now than at the first request.
     await stores.catalog.ping()
     const token = await apiToken(settings)

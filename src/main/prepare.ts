@@ -16,7 +16,7 @@ export interface Prepared {
  * Migrates the meta store to the version of this program and grants the three logins what they need. Safe to repeat.
  */
 export async function prepareStore(settings: MainSettings): Promise<Prepared> {
-  const warnings = await requireUsableServer(settings.DATABASE_URL)
+  const { warnings } = await requireUsableServer(settings.DATABASE_URL)
   const applied = await migrate(settings.DATABASE_URL)
   const notices = await grantRoles({
     administratorUrl: settings.DATABASE_URL,

@@ -68,7 +68,9 @@ export async function startRunner(
   // Each running pipeline may renew its lease while the manager looks for more.
   const database = new Database(writerUrl, { name: 'vitrina-runner', size: concurrency + 2 })
   try {
-    for (const warning of await requireUsableServer(writerUrl)) log.warn(warning)
+    const { isPooled, warnings } = await requireUsableServer(writerUrl)
+    for (const warning of warnings) log.warn(warning)
+    if (!isPooled) database.isDirect()
     await requireMigrated((sql) => database.query(sql))
     const queue = new RunQueueRepository(database, databaseNames(writerUrl, settings.connections))
     const runLog = new RunLogWriter(database, settings.RUN_LOG_MAX_LINES)

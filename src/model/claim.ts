@@ -1,5 +1,5 @@
 import type { Guarantee, Pipeline, Strategy, Way } from './pipeline.js'
-import type { AttemptEnd, RowCounts } from './run.js'
+import type { AttemptEnd, HeldBack, RowCounts, RunCost } from './run.js'
 import type { TagSlots } from './tag-slots.js'
 
 /** A runner's right to work on a pipeline until its lease ends or the fence moves on. */
@@ -87,6 +87,20 @@ export interface RunPlan {
   readonly strategy: Strategy
   readonly way: Way
   readonly guarantee: Guarantee
+}
+
+/** What is recorded together with the end of a run. */
+export interface EndNotes {
+  /** Null: it was recorded before. */
+  readonly plan: RunPlan | null
+  readonly measured: Measured
+}
+
+/** Of one attempt. */
+export interface Measured {
+  readonly heldBack: HeldBack | null
+  /** Null: not known. */
+  readonly cost: RunCost | null
 }
 
 export type RunEnd =

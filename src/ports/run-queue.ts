@@ -4,6 +4,7 @@ import type {
   Capacity,
   Claim,
   Control,
+  EndNotes,
   Progress,
   Release,
   RunEnd,
@@ -13,17 +14,12 @@ import type {
   ScheduledPipeline,
   StalledRun,
 } from '../model/claim.js'
-import type { HeldBack, HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
+import type { HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
 
 export interface RecordOptions {
   readonly progress: Progress
   readonly leaseSeconds: number
   readonly session: MetaSession | null
-}
-
-export interface Measured {
-  readonly heldBack: HeldBack | null
-  readonly cost: RunCost | null
 }
 
 export interface CheckedOptions {
@@ -80,8 +76,6 @@ export interface RunQueue {
   repaired(claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
   /** Some rows of the pipeline are in quarantine. */
   hasRefusedRows(claim: Claim): Promise<boolean>
-  /** What holds the checkpoint back, and adds what the attempt cost the databases; null: not known. */
-  measured(claim: Claim, measured: Measured): Promise<void>
   /** Adds what a part of the run cost. */
   spent(claim: Claim, cost: RunCost): Promise<void>
   retrying(
@@ -91,9 +85,9 @@ export interface RunQueue {
   ): Promise<void>
   /**
    * Ends the run and releases the pipeline: IDLE, PAUSED or FAILED. Returns what the run did over all its attempts.
-   * Null, and nothing is ended: it was about to succeed, and has just received rows to repair.
+   * Null, and nothing is ended but `notes` are recorded: it was about to succeed, and there are rows to repair.
    */
-  finish(claim: Claim, end: RunEnd): Promise<RunTotals | null>
+  finish(claim: Claim, end: RunEnd, notes?: EndNotes): Promise<RunTotals | null>
   /**
    * Hands the run back unfinished and records why: any runner may continue it at once. False: another runner holds
    * it.

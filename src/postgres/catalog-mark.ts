@@ -1,4 +1,5 @@
 import { databaseError } from './errors.js'
+import { kept } from './kept-statements.js'
 
 interface Queryable {
   rows<R extends Record<string, string | null>>(text: string, values?: readonly unknown[]): Promise<R[]>
@@ -44,7 +45,7 @@ async function digestOf(
  * view, of a schema. Partitions and children are counted by their parents. New casts, operators and functions might
  * change the meaning of an expression.
  */
-const DIGEST = `
+const DIGEST = kept(`
 SELECT pg_catalog.md5(pg_catalog.string_agg(line, ' ' ORDER BY line)) AS digest FROM (
   SELECT pg_catalog.concat_ws(' ', 'login', current_user, d.oid) AS line
     FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()
@@ -73,4 +74,4 @@ SELECT pg_catalog.md5(pg_catalog.string_agg(line, ' ' ORDER BY line)) AS digest 
    UNION ALL
   SELECT pg_catalog.concat_ws(' ', 'newest', (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_cast),
     (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_operator), (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_proc))
-) AS marks`
+) AS marks`)

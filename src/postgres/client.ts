@@ -29,3 +29,16 @@ export function createPool(config: pg.PoolConfig): pg.Pool {
 export function socketOf(client: pg.Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
+
+/**
+ * Whether statements are sent without waiting for the answers to earlier ones. Declared by pg as an option of the
+ * constructor; here it changes between two statements, while none is in progress.
+ */
+export function pipelined(client: pg.Client, isOn: boolean): void {
+  Object.assign(client, { pipeline: isOn })
+}
+
+/** Whether the last answer left a transaction open. */
+export function isInTransaction(client: pg.Client): boolean {
+  return (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() !== 'I'
+}

@@ -3,6 +3,7 @@ import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { throughPgBouncer } from '../../tests/support/pgbouncer.js'
 import { waitFor } from '../../tests/support/wait.js'
 import { KeptSessions } from './kept-sessions.js'
+import { kept as keptStatement } from './kept-statements.js'
 import type { Session } from './session.js'
 
 const { signal } = new AbortController()
@@ -42,7 +43,7 @@ describe('a connection that a run has left', () => {
       await session.run(
         "SET search_path = public; SET work_mem = '1MB'; SET ROLE pg_monitor; LISTEN something",
       )
-      await session.run('RESET ROLE; CREATE TEMP TABLE left_over (id int); PREPARE left_over AS SELECT 1')
+      await session.run('RESET ROLE; CREATE TEMP TABLE left_over (id int)')
       await session.run('SELECT pg_advisory_lock(7)')
       await session.run('SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY')
     })
@@ -66,6 +67,26 @@ describe('a connection that a run has left', () => {
       locks: '0',
       channels: '0',
     })
+    await session.close()
+  })
+
+  it('keeps the statements of this program, and prepares them once', async () => {
+    kept = new KeptSessions()
+    const text = keptStatement('SELECT $1::int + 1 AS n')
+    const pid = await used((session) => session.rows(text, [1]))
+    const { pid: again, session } = await next()
+    expect(again).toBe(pid)
+    expect(await session.rows(text, [2])).toEqual([{ n: '3' }])
+    const prepared = await session.rows('SELECT (generic_plans + custom_plans)::text AS uses FROM pg_prepared_statements')
+    expect(prepared).toEqual([{ uses: '2' }])
+    await session.close()
+  })
+
+  it('is not used with statements that someone else has prepared', async () => {
+    kept = new KeptSessions()
+    const pid = await used((session) => session.run('PREPARE left_over AS SELECT 1'))
+    const { pid: other, session } = await next()
+    expect(other).not.toBe(pid)
     await session.close()
   })
 

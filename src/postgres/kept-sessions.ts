@@ -1,6 +1,8 @@
-import { socketOf } from './client.js'
+import type pg from 'pg'
+import { isInTransaction, socketOf } from './client.js'
 import { lostOr } from './errors.js'
-import { applySettings, type Connection, connect, Session } from './session.js'
+import { STATEMENT_PREFIX } from './kept-statements.js'
+import { CHECK_INTERVAL, type Connection, connect, SET_SESSION, Session } from './session.js'
 
 /** Closed after this long without use. */
 const IDLE_MS = 30_000
@@ -24,9 +26,9 @@ interface Idle extends Kept {
 
 /**
  * Connections of ended runs, for the next ones: a new connection costs 5 ms, and its first statements as much again,
- * because the server process knows no table yet. Nothing of the last session is left: DISCARD ALL removes settings,
- * temporary tables, prepared statements and locks. Behind a pooler nothing is kept, because a client that waits there
- * may take the place of another one.
+ * because the server process knows no table yet. Settings, temporary tables and locks of the last session are removed,
+ * as by DISCARD ALL; what is left are statements that this program has prepared, which are the same for every run.
+ * Behind a pooler nothing is kept, because a client that waits there may take the place of another one.
  */
 export class KeptSessions {
   readonly #idleMs: number
@@ -90,10 +92,8 @@ export class KeptSessions {
     if (this.#isClosed || server.isPooled || isOld || isFull) return end(kept)
     const limit = setTimeout(() => socketOf(client).destroy(), CLEAN_MS)
     try {
-      // An open transaction makes it fail: such a connection is not kept.
-      await client.query('DISCARD ALL')
-      await applySettings(client)
-      this.#put(url, kept)
+      const isClean = !isInTransaction(client) && (await isCleaned(kept.connection))
+      await (isClean ? this.#put(url, kept) : end(kept))
     } catch {
       await end(kept)
     } finally {
@@ -113,6 +113,19 @@ export class KeptSessions {
     all.push({ ...kept, timer })
     this.#idle.set(url, all)
   }
+}
+
+// DISCARD ALL without its DEALLOCATE ALL and DISCARD PLANS.
+const CLEAN = `CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_catalog.pg_advisory_unlock_all();
+  DISCARD TEMP; DISCARD SEQUENCES`
+const FOREIGN = `SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE NOT pg_catalog.starts_with(name, '${STATEMENT_PREFIX}') LIMIT 1`
+
+/** In one round trip. False: the session has statements that this program did not prepare. */
+async function isCleaned({ client, checksClient }: Connection): Promise<boolean> {
+  const check = checksClient ? `SET client_connection_check_interval = '${CHECK_INTERVAL}'; ` : ''
+  const results = await client.query(`${CLEAN}; ${SET_SESSION}; ${check}${FOREIGN}`)
+  const [last] = (results as unknown as pg.QueryResult[]).slice(-1)
+  return last?.rows.length === 0
 }
 
 async function openNew(url: string, name: string): Promise<Kept> {

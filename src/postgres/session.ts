@@ -2,8 +2,9 @@ import type { Readable, Writable } from 'node:stream'
 import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { LimitedClient, socketOf } from './client.js'
+import { LimitedClient, pipelined, socketOf } from './client.js'
 import { lostOr } from './errors.js'
+import { nameOfKept } from './kept-statements.js'
 import { type CheckedServer, checkServer } from './server-check.js'
 
 /** Every value as the database writes it. A JS Date drops microseconds, a number drops digits. */
@@ -65,6 +66,8 @@ export interface Field {
 export interface Connection {
   readonly client: pg.Client
   readonly server: CheckedServer
+  /** The server looks for a disconnected client during a statement. */
+  readonly checksClient: boolean
 }
 
 export async function connect(url: string, name: string): Promise<Connection> {
@@ -80,22 +83,26 @@ export async function connect(url: string, name: string): Promise<Connection> {
   try {
     await client.connect()
     const server = await checkServer(client, url)
-    await applySettings(client)
-    return { client, server }
+    return { client, server, checksClient: await applySettings(client) }
   } catch (error) {
     await client.end().catch(() => {})
     throw lostOr(error)
   }
 }
 
-export async function applySettings(client: pg.Client): Promise<void> {
-  await client.query(setAll(SETTINGS))
+/** How often the server looks for a disconnected client during a statement. */
+export const CHECK_INTERVAL = '5s'
+
+/** Returns whether the server looks for disconnected clients. */
+async function applySettings(client: pg.Client): Promise<boolean> {
+  await client.query(SET_SESSION)
   try {
-    // Lets the server notice a disconnected client even during a long statement.
-    await client.query("SET client_connection_check_interval = '5s'")
+    await client.query(`SET client_connection_check_interval = '${CHECK_INTERVAL}'`)
+    return true
   } catch (error) {
     // PostgreSQL 14 accepts it on Linux only.
     if (sqlstateOf(error) !== '22023') throw error
+    return false
   }
 }
 
@@ -107,6 +114,10 @@ export class Session {
   readonly #signal: AbortSignal
   readonly #leave: (connection: Connection) => void | Promise<void>
   #lastTurn: Promise<void> = Promise.resolve()
+  /** Statements of `together` that are not answered yet; null: each one waits for its turn. */
+  #together: Set<Promise<unknown>> | null = null
+  /** COPY may not have been answered to its end. */
+  #hasCopied = false
   #isClosed = false
 
   /** `leave` is given the connection when the session is closed in good order. */
@@ -134,16 +145,16 @@ export class Session {
   }
 
   async rows<R extends TextRow = TextRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
-    return (await this.#guarded(() => this.#client.query(one(text, values)))).rows as R[]
+    return (await this.#guarded(() => this.#client.query(this.#one(text, values)))).rows as R[]
   }
 
   /** The number of rows affected by a writing statement. */
   async count(text: string, values: readonly unknown[] = []): Promise<number> {
-    return (await this.#guarded(() => this.#client.query(one(text, values)))).rowCount ?? 0
+    return (await this.#guarded(() => this.#client.query(this.#one(text, values)))).rowCount ?? 0
   }
 
   async fields(text: string): Promise<Field[]> {
-    const { fields } = await this.#guarded(() => this.#client.query(one(text, [])))
+    const { fields } = await this.#guarded(() => this.#client.query(this.#one(text, [])))
     return fields.map((field) => ({
       name: field.name,
       typeOid: field.dataTypeID,
@@ -155,6 +166,7 @@ export class Session {
 
   /** The bytes of COPY … TO STDOUT, as the server sends them. */
   copyOut(text: string): Readable {
+    this.#hasCopied = true
     const bytes = this.#client.query(copyTo(text))
     // The reader gets the error; without a reader, it must not end the process.
     return bytes.on('error', () => {})
@@ -200,8 +212,50 @@ export class Session {
     return end
   }
 
-  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Statements that `work` sends without waiting for each other reach the server at once and are answered in their order:
+   * a round trip for all of them. Each is still a statement of its own. Not for COPY.
+   */
+  async together<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#together !== null) return work()
+    if (this.#hasCopied) await this.run('')
     const end = await this.turn()
+    const sent = new Set<Promise<unknown>>()
+    this.#together = sent
+    pipelined(this.#client, true)
+    try {
+      return await work()
+    } finally {
+      // One has failed: the others must be answered before another statement is sent.
+      while (sent.size > 0) await Promise.allSettled(sent)
+      this.#together = null
+      pipelined(this.#client, false)
+      end()
+    }
+  }
+
+  #guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#together === null) return this.#inTurn(work)
+    const sent = this.#checked(work)
+    const all = this.#together
+    all.add(sent)
+    const forget = () => void all.delete(sent)
+    sent.then(forget, forget)
+    return sent
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const end = await this.turn()
+    try {
+      const result = await this.#checked(work)
+      this.#hasCopied = false
+      return result
+    } finally {
+      end()
+    }
+  }
+
+  async #checked<T>(work: () => Promise<T>): Promise<T> {
     try {
       this.#signal.throwIfAborted()
       // The connection may belong to another session by now.
@@ -211,15 +265,21 @@ export class Session {
       // After an abort the closed socket is only the consequence: report the reason.
       this.#signal.throwIfAborted()
       throw lostOr(error)
-    } finally {
-      end()
     }
+  }
+
+  /** The extended protocol accepts only one statement: the server rejects a query that contains a second one. */
+  #one(text: string, values: readonly unknown[]): pg.QueryConfig {
+    // Behind a pooler another client may get the server's session, with the statements that it has prepared.
+    const name = this.connection.server.isPooled ? undefined : nameOfKept(text)
+    const config = { text, values: [...values], queryMode: 'extended' } as pg.QueryConfig
+    return name === undefined ? config : { ...config, name }
   }
 }
 
-/** The extended protocol accepts only one statement: the server rejects a query that contains a second one. */
-function one(text: string, values: readonly unknown[]): pg.QueryConfig {
-  return { text, values: [...values], queryMode: 'extended' } as pg.QueryConfig
+/** `together` for two sessions, which may be one. */
+export function allTogether<T>([first, second]: readonly [Session, Session], work: () => Promise<T>): Promise<T> {
+  return first.together(() => second.together(work))
 }
 
 /** Node's pipeline() waits until the sink is destroyed, and a sink that the server has rejected never reports that. */

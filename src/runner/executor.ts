@@ -1,4 +1,4 @@
-import type { Claim, Control, RunEnd } from '../model/claim.js'
+import type { Claim, Control, EndNotes, Measured, RunEnd } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { isLive, strategyOf } from '../model/pipeline.js'
@@ -23,6 +23,8 @@ import { BatchSize } from './batch-size.js'
 import { EngineCrew } from './engine-crew.js'
 import type { Lease } from './lease.js'
 import type { PartWorker } from './part-worker.js'
+import { PlanNote } from './plan-note.js'
+import { LETS_GO, toRunError } from './retry.js'
 import { STRATEGIES } from './strategies/index.js'
 
 export interface ExecutorParts {
@@ -76,12 +78,15 @@ export class PipelineExecutor {
       return early
     }
     const crew = this.#crew(claim)
+    const asked = this.#toReplay(claim)
+    asked.catch(() => {})
     const transfer = await transfers.open(claim, this.#ledger(claim, lease, crew), lease.signal)
+    const note = new PlanNote(transfer.plan, (plan) => queue.planned(claim, plan))
+    let isNoteable = true
     try {
-      const { plan } = transfer
       failpoint('run.prepared')
-      const [held] = await Promise.all([this.#toReplay(claim), queue.planned(claim, plan)])
-      events.runPlanned(claim, plan)
+      const held = await asked
+      events.runPlanned(claim, transfer.plan)
       const size = new BatchSize(claim.pipeline.batchSize, transfer.batchMs)
       const first = this.#steps({ claim, transfer, lease }, held)
       for (let steps = first; ; steps = this.#repairs({ claim, transfer, lease })) {
@@ -90,10 +95,16 @@ export class PipelineExecutor {
         await crew?.end()
         // Runners that work on parts of the run could not commit them once it has ended.
         if (outcome !== 'SUCCESS') await this.#parts.worker.whenNoneIsBusy(claim, lease.signal)
-        await this.#measure(claim, transfer)
-        if (await this.#end(claim, outcome)) return outcome
+        const measured = await this.#measure(claim, transfer)
+        const isEnded = await this.#end(claim, outcome, { plan: await note.toNote(), measured })
+        note.noted()
+        if (isEnded) return outcome
       }
+    } catch (error) {
+      isNoteable = !LETS_GO.has(toRunError(error).class)
+      throw error
     } finally {
+      await note.settle(isNoteable)
       await crew?.end()
       await transfer.close()
     }
@@ -104,19 +115,23 @@ export class PipelineExecutor {
     return claim.pipeline.engine === 'local' ? null : new EngineCrew(claim, this.#parts)
   }
 
-  async #measure(claim: Claim, transfer: Transfer): Promise<void> {
-    const { queue, events } = this.#parts
+  async #measure(claim: Claim, transfer: Transfer): Promise<Measured> {
+    const { events } = this.#parts
     const { heldBack } = transfer
     const cost = await transfer.cost()
-    await queue.measured(claim, { heldBack, cost })
     if (heldBack !== null) events.heldBack(claim, heldBack)
     if (cost !== null) events.spent(claim, cost)
+    return { heldBack, cost }
   }
 
   /** False: a repair has just been requested, so the run continues. */
-  async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED'): Promise<boolean> {
+  async #end(
+    claim: Claim,
+    status: 'SUCCESS' | 'PAUSED' | 'CANCELLED',
+    notes?: EndNotes,
+  ): Promise<boolean> {
     failpoint('run.finishing')
-    const totals = await this.#parts.queue.finish(claim, { status })
+    const totals = await this.#parts.queue.finish(claim, { status }, notes)
     failpoint('run.finished')
     if (totals === null) return false
     this.#parts.events.runEnded(claim, { status }, totals)
@@ -162,8 +177,10 @@ export class PipelineExecutor {
       yield* STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)
       yield* some(transfer.publish())
     }
-    yield* this.#repairs(attempt)
-    if (claim.trigger !== 'repair') yield* some(transfer.check())
+    const check = claim.trigger === 'repair' ? null : transfer.check()
+    // The statement that ends the run looks for rows to repair too. Only checks have to come after them.
+    if (claim.trigger === 'repair' || check !== null) yield* this.#repairs(attempt)
+    yield* some(check)
   }
 
   async #toReplay(claim: Claim): Promise<HeldRow[]> {

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { createPool } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
+import { nameOfKept } from '../postgres/kept-statements.js'
 
 const INT8 = 20
 /** Counts and versions fit into a number; every other type is returned as pg parses it. */
@@ -27,6 +28,7 @@ const TIME_OUTS =
  */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
+  #isDirect = false
 
   constructor(url: string, options: { name: string; size: number }) {
     this.#pool = createPool({
@@ -49,10 +51,16 @@ export class Database implements Queryable {
     })
   }
 
+  /** No pooler is between this process and the server, so that a connection may keep prepared statements. */
+  isDirect(): void {
+    this.#isDirect = true
+  }
+
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
     const session = await this.#connect()
     try {
-      const { rows } = await session.query<R>(text, [...values])
+      const name = this.#isDirect ? nameOfKept(text) : undefined
+      const { rows } = await session.query<R>({ text, values: [...values], ...(name === undefined ? {} : { name }) })
       session.release()
       return rows
     } catch (raised) {

@@ -1123,20 +1123,45 @@ AS $function$
 DECLARE
   held text;
   ended etl.etl_runs;
+  plan jsonb := nullif(outcome -> 'plan', 'null');
+  measured jsonb := nullif(outcome -> 'measured', 'null');
+  blocks bigint := measured -> 'cost' ->> 'blocksRead';
+  wal bigint := measured -> 'cost' ->> 'walBytes';
 BEGIN
   SELECT p.status INTO held FROM etl.etl_pipelines p
    WHERE p.id = pipeline AND p.fence = held_fence AND p.status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE;
   IF held IS NULL THEN
     RETURN jsonb_build_object('end', 'lost');
   END IF;
-  -- Under the lock of the pipeline, which a repair request takes too: none is missed.
-  IF outcome ->> 'status' = 'SUCCESS' AND EXISTS (SELECT FROM etl.etl_repairs q WHERE q.run_id = run AND q.repaired_at IS NULL) THEN
+  -- Under the lock of the pipeline, which a repair request takes too: none is missed. Of any run: a paused or failed one
+  -- may have left them.
+  IF outcome ->> 'status' = 'SUCCESS' AND EXISTS (
+    SELECT FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id WHERE r.pipeline_id = pipeline AND q.repaired_at IS NULL)
+  THEN
+    UPDATE etl.etl_runs r
+       SET strategy = coalesce(plan ->> 'strategy', r.strategy), way = coalesce(plan ->> 'way', r.way),
+           guarantee = coalesce(plan ->> 'guarantee', r.guarantee), held_back = nullif(measured -> 'heldBack', 'null'),
+           cost_blocks_read = coalesce(r.cost_blocks_read + blocks, blocks, r.cost_blocks_read),
+           cost_wal_bytes = coalesce(r.cost_wal_bytes + wal, wal, r.cost_wal_bytes)
+     WHERE r.id = run AND measured IS NOT NULL;
     RETURN jsonb_build_object('end', 'repairs');
   END IF;
-  UPDATE etl.etl_runs r
-     SET status = outcome ->> 'status', finished_at = clock_timestamp(), error = outcome ->> 'error',
-         error_code = outcome ->> 'code', error_hint = outcome ->> 'hint'
-   WHERE r.id = run AND r.status = 'RUNNING' RETURNING r.* INTO ended;
+  -- Two statements, because a trigger fires whenever held_back is among the columns that are set.
+  IF measured IS NULL THEN
+    UPDATE etl.etl_runs r
+       SET status = outcome ->> 'status', finished_at = clock_timestamp(), error = outcome ->> 'error',
+           error_code = outcome ->> 'code', error_hint = outcome ->> 'hint'
+     WHERE r.id = run AND r.status = 'RUNNING' RETURNING r.* INTO ended;
+  ELSE
+    UPDATE etl.etl_runs r
+       SET status = outcome ->> 'status', finished_at = clock_timestamp(), error = outcome ->> 'error',
+           error_code = outcome ->> 'code', error_hint = outcome ->> 'hint',
+           strategy = coalesce(plan ->> 'strategy', r.strategy), way = coalesce(plan ->> 'way', r.way),
+           guarantee = coalesce(plan ->> 'guarantee', r.guarantee), held_back = nullif(measured -> 'heldBack', 'null'),
+           cost_blocks_read = coalesce(r.cost_blocks_read + blocks, blocks, r.cost_blocks_read),
+           cost_wal_bytes = coalesce(r.cost_wal_bytes + wal, wal, r.cost_wal_bytes)
+     WHERE r.id = run AND r.status = 'RUNNING' RETURNING r.* INTO ended;
+  END IF;
   -- A requested pause takes effect however the run ended.
   UPDATE etl.etl_pipelines p
      SET status = CASE WHEN held = 'PAUSE_REQUESTED' THEN 'PAUSED' WHEN outcome ->> 'status' = 'FAILED' THEN 'FAILED' ELSE 'IDLE' END

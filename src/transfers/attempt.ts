@@ -9,7 +9,8 @@ import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
 import type { KeptSessions } from '../postgres/kept-sessions.js'
-import { READ_ONLY, type Session } from '../postgres/session.js'
+import { kept } from '../postgres/kept-statements.js'
+import { allTogether, READ_ONLY, type Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { committedBy, momentAndCommitted, momentOf, type SweepFrom } from '../sources/postgres/changes.js'
 import type { SourceClock } from '../sources/postgres/horizon.js'
@@ -17,7 +18,7 @@ import { parseTable } from '../sql/identifiers.js'
 import type { Column } from '../sql/selection.js'
 import { BatchRunner, type CheckpointState } from './batch.js'
 import type { ChangeSource } from './changes/change-source.js'
-import { type ChangeLog, openChanges } from './changes/open-changes.js'
+import { type ChangeLog, lookForLog, openChanges } from './changes/open-changes.js'
 import { acceptedQuery, describeAccepted, type Examined, examine, type SourceRules } from './examine.js'
 import { type KeptExaminations, markTable } from './kept-examinations.js'
 import type { CreatedMart, FoundMart } from './marts/mart.js'
@@ -40,6 +41,8 @@ export interface Attempt<M> {
   readonly mart: M
   /** The mart did not exist before. */
   readonly isNew: boolean
+  /** The mart had no rows when the attempt began. */
+  readonly isEmpty: boolean
   readonly batches: BatchRunner
   /** Identifies what positions refer to. */
   readonly fingerprint: string
@@ -96,13 +99,24 @@ export class Resources {
   }
 }
 
+export interface MartLook<M> {
+  readonly findMart: FindMart<M>
+  readonly isEmptyMart: (session: Session, mart: M) => Promise<boolean>
+}
+
+/** All of them, also if one fails: what it has opened is closed after that. */
+async function settled<A, B>([first, second]: readonly [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled([first, second])
+  return [await first, await second]
+}
+
 /**
  * Opens sessions, rejects what cannot work before anything is read, creates the mart and takes the fence. The caller
  * closes `resources`, also if this fails.
  */
 export async function openAttempt<M>(
   options: AttemptOptions,
-  findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
+  { findMart, isEmptyMart }: MartLook<M>,
 ): Promise<Attempt<M>> {
   const { claim, ledger, resources, isTransactional } = options
   const { pipeline } = claim
@@ -111,13 +125,22 @@ export async function openAttempt<M>(
   await ledger.reads(reached)
   const created = await found.create()
   await keep(created)
-  const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
-  failpoint('fence.taken')
   const { mart, identity, isNew } = created
+  const [looked, begun] = await settled([
+    lookForLog({ ...options, examined }),
+    allTogether([session, source], () =>
+      Promise.all([
+        takeOver(options, session, created),
+        startNow(source, session),
+        isNew ? true : isEmptyMart(session, mart),
+      ]),
+    ),
+  ])
+  const [{ checkpoints, checkpoint, isMain }, { moment, start }, isEmpty] = begun
+  failpoint('fence.taken')
   const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
   const batches = new BatchRunner(parts, checkpoint)
   const key = examined.key.map((column) => column.name)
-  const { moment, start } = await startNow(source, session)
   return {
     ...{
       claim,
@@ -130,13 +153,14 @@ export async function openAttempt<M>(
       checks,
       mart,
       isNew,
+      isEmpty,
       batches,
       isMain,
       resources,
     },
     openSource: () => openSession(options, options.sourceUrl ?? options.url),
     fingerprint: passFingerprint(pipeline, examined.query, key),
-    changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
+    changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock, looked }),
     start,
   }
 }
@@ -159,27 +183,33 @@ type FindMart<M> = (session: Session, columns: readonly Column[]) => Promise<Fou
 export async function openSides<M>(options: SideOptions, findMart: FindMart<M>): Promise<Sides<M>> {
   const { claim, rules, examinations } = options
   const { pipeline } = claim
-  const sessions = await openSessions(options)
-  const { source } = sessions
+  const opened = await openSessions(options)
+  const { source } = opened
   const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
-  const accepted = await inSource(() => acceptedQuery(source, pipeline, rules.judge))
-  const { canonical: query, reached } = accepted
   const isKept = options.isTransactional && followsChanges(pipeline)
-  const kept = isKept ? await inSource(() => examinations.find<M>(claim, sessions, query)) : null
-  if (kept !== null) {
-    const { examined, mart } = kept
+  const [clock, accepted, examination] = await allTogether([opened.session, source], () =>
+    Promise.all([
+      enter(opened, claim),
+      inSource(() => acceptedQuery(source, pipeline, rules.judge)),
+      isKept ? inSource(() => examinations.find<M>(claim, opened)) : null,
+    ]),
+  )
+  const sessions = { ...opened, clock }
+  const { canonical: query, reached } = accepted
+  if (examination !== null && examination.examined.query === query) {
+    const { examined, mart } = examination
     const found = { key: examined.key.map(({ name }) => name), create: async () => mart }
     const checks = await checksOf(options, sessions.session, examined.columns)
     return { ...sessions, chain: null, found, examined, reached, checks, keep: async () => {} }
   }
   const mark = isKept ? await markTable(sessions.session, parseTable(finalTarget(pipeline))) : null
-  const examination = await examineSides(options, { ...sessions, query }, findMart)
-  const { examined, chain } = examination
+  const made = await examineSides(options, { ...sessions, query }, findMart)
+  const { examined, chain } = made
   const checks = await checksOf(options, sessions.session, chain?.columns ?? examined.columns)
   const keep = async (mart: CreatedMart<M>) => {
     if (mark !== null) await examinations.keep(claim, sessions, { examined, mart, mark })
   }
-  return { ...sessions, ...examination, reached, checks, keep }
+  return { ...sessions, ...made, reached, checks, keep }
 }
 
 const NO_CHECKS: CompiledChecks = { rows: [], mart: [] }
@@ -231,17 +261,25 @@ async function openSession(
   return resources.add(await sessions.open(address, name, signal))
 }
 
-async function openSessions(options: SideOptions): Promise<OpenSessions> {
-  const { claim, sourceUrl, url, isTransactional } = options
+async function openSessions(options: SideOptions): Promise<Omit<OpenSessions, 'clock'>> {
+  const { sourceUrl, url, isTransactional } = options
   const open = (address: string) => openSession(options, address)
   const side = isTransactional ? 'target' : 'meta store'
   const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
   const source =
     sourceUrl === null ? session : await onSide('source', 'Connecting to the source', () => open(sourceUrl))
-  if (source !== session) await endPredecessors(session, claim)
-  const clock = await endPredecessors(source, claim)
-  if (source !== session) await source.run(READ_ONLY)
-  return { source, session, clock }
+  return { source, session }
+}
+
+/** What a run does first in both sessions. */
+async function enter({ source, session }: Omit<OpenSessions, 'clock'>, claim: Claim): Promise<SourceClock> {
+  if (source === session) return endPredecessors(session, claim)
+  const [clock] = await Promise.all([
+    endPredecessors(source, claim),
+    endPredecessors(session, claim),
+    source.run(READ_ONLY),
+  ])
+  return clock
 }
 
 interface OpenSessions {
@@ -256,13 +294,14 @@ interface OpenSessions {
  * Returns the time as well.
  */
 async function endPredecessors(session: Session, claim: Claim): Promise<SourceClock> {
-  const [row] = await session.rows(
-    `SELECT clock_timestamp()::text AS now, (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-       WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user)`,
-    [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence],
-  )
+  const [row] = await session.rows(END_PREDECESSORS, [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence])
   return { now: row!.now!, readAt: performance.now() }
 }
+
+const END_PREDECESSORS = kept(
+  `SELECT clock_timestamp()::text AS now, (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+     WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user)`,
+)
 
 async function openChain(
   { claim, signal, transforms, ledger, resources }: SideOptions,
@@ -310,8 +349,7 @@ export async function isMainDatabase(session: Session, claim: Claim): Promise<bo
 
 /** A checkpoint that a user has set in the main database has not reached another database yet. */
 async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
-  const stored = await checkpoints.takeFence()
-  const requested = await ledger.requestedReset()
+  const [stored, requested] = await Promise.all([checkpoints.takeFence(), ledger.requestedReset()])
   if (requested === null) return stored
   const checkpoint = await checkpoints.reset(requested)
   await ledger.resetApplied()

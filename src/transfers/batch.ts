@@ -50,6 +50,13 @@ export interface BatchOutcome {
 /** `id` is the same when a failed batch is tried again. */
 export type BatchWork = (id: BatchId) => Promise<BatchOutcome>
 
+export interface BatchOptions {
+  /** Phases of this batch that are over, such as reading ahead. */
+  readonly earlier?: readonly Phase[]
+  /** Ends the transaction of the session in which the rows were read, in the same round trip. */
+  readonly follows?: 'COMMIT; '
+}
+
 interface Parts {
   readonly session: Session
   readonly checkpoints: CheckpointStore
@@ -125,15 +132,18 @@ export class BatchRunner {
     return this.#state.position.unpublished ?? []
   }
 
-  /** `earlier`: phases of this batch that are over, such as reading ahead. */
-  async run(step: string, work: BatchWork, earlier: readonly Phase[] = []): Promise<BatchDone> {
+  async run(
+    step: string,
+    work: BatchWork,
+    { earlier = [], follows }: BatchOptions = {},
+  ): Promise<BatchDone> {
     const { session, isTransactional } = this.#parts
     const started = performance.now()
     const id = this.#nextId()
     // No transaction stays open in the main database while another server works.
     const sent = isTransactional ? null : await this.#send(work, id)
     // A deferred constraint would reject a row only at COMMIT, when it is too late to find out which.
-    await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
+    await session.run(`${follows ?? ''}BEGIN; SET CONSTRAINTS ALL IMMEDIATE`)
     failpoint('batch.begun')
     try {
       const outcome = sent ?? (await work(id))
@@ -177,13 +187,17 @@ export class BatchRunner {
     }
     const done = outcome.ends === true ? [...this.#done, step] : this.#done
     const after = { key: state.key, id: state.id, position: this.#positionAfter(outcome) }
-    await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
-      checkpoints.move({
-        ...after,
-        position: { ...after.position, run: { id: claim.runId, ...progress, done } },
-      }),
-    )
-    failpoint('checkpoint.moved')
+    const moving = async () => {
+      await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
+        checkpoints.move({
+          ...after,
+          position: { ...after.position, run: { id: claim.runId, ...progress, done } },
+        }),
+      )
+      failpoint('checkpoint.moved')
+    }
+    // Where the record is part of the transaction, both are sent at once.
+    if (!isMain) await moving()
     const record = {
       batch: progress.batches,
       step,
@@ -194,12 +208,19 @@ export class BatchRunner {
       durationMs: performance.now() - timing.started,
       copiedCheckpoint: isMain ? null : { key: state.key, id: state.id },
     }
-    const control = await onSide('meta store', 'Recording the batch', async () => {
-      if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
-      if (change.checks !== undefined)
-        await ledger.checked(change.checks, { batch: progress.batches, session: meta })
-      return ledger.record(record, progress, meta)
-    })
+    const recording = () =>
+      onSide('meta store', 'Recording the batch', async () => {
+        if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
+        if (change.checks !== undefined)
+          await ledger.checked(change.checks, { batch: progress.batches, session: meta })
+        return ledger.record(record, progress, meta)
+      })
+    const [control] = isMain
+      ? await session.together(async () => {
+          const moved = moving()
+          return Promise.all([recording(), moved])
+        })
+      : [await recording()]
     failpoint('lease.renewed')
     await session.run('COMMIT')
     checkpoints.committed()

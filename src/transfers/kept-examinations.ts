@@ -34,10 +34,13 @@ export class KeptExaminations {
   /** For each connection to the database of the mart, by pipeline. */
   readonly #kept = new WeakMap<Connection, Map<string, Kept>>()
 
-  /** `query` is the text that the guard has just accepted. The pipeline decides what the mart is written through. */
-  async find<M>(claim: Claim, { source, session }: Sessions, query: string): Promise<Examination<M> | null> {
+  /**
+   * Valid if its query is the text that the guard accepts. The pipeline decides what the mart is written through. One
+   * round trip: both marks are compared at once.
+   */
+  async find<M>(claim: Claim, { source, session }: Sessions): Promise<Examination<M> | null> {
     const kept = this.#kept.get(session.connection)?.get(claim.pipeline.id)
-    if (kept === undefined || kept.source !== source.connection || kept.examined.query !== query) return null
+    if (kept === undefined || kept.source !== source.connection) return null
     if (kept.pipeline !== textOf(claim) || performance.now() - kept.at > MOST_AGE_MS) return null
     const { source: ofSource, mart } = kept.marks
     const unchanged = await Promise.all([

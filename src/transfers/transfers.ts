@@ -11,7 +11,8 @@ import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
-import { type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
+import type { Target } from '../sinks/postgres/target.js'
+import { type AttemptOptions, type MartLook, openAttempt, Resources, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
 import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
@@ -107,7 +108,7 @@ export class Transfers implements TransferFactory {
     const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
     const attempt = await openAttempt(
       { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
+      this.#table(pipeline),
     )
     const route = await SelectionRoute.open(attempt, way)
     return new RouteTransfer(attempt, route, { way, cutter: await Cutter.open(attempt, route.isEmpty) })
@@ -118,10 +119,9 @@ export class Transfers implements TransferFactory {
     const sourceUrl = this.#sourceUrl(pipeline)
     const attempt = await openAttempt(
       { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
+      this.#table(pipeline),
     )
-    const { session, mart: table, chain, examined, batches } = attempt
-    const isEmpty = await isEmptyTable(session, table)
+    const { session, mart: table, chain, examined, batches, isEmpty } = attempt
     const fromStart = batches.state.position.pass === undefined
     const mart = await TableMart.open({
       session,
@@ -141,11 +141,14 @@ export class Transfers implements TransferFactory {
     const addresses = { sourceUrl: this.#sourceUrl(pipeline), url: this.#settings.writerUrl, isMain: true }
     const attempt = await openAttempt(
       { ...shared, ...addresses, isTransactional: false },
-      async (_session, columns) => {
-        const { requireLease } = ledger
-        const opened = await openSink(kind, pipeline, { columns, signal, requireLease })
-        resources.add(opened.sink)
-        return findInSink(opened, pipeline)
+      {
+        findMart: async (_session, columns) => {
+          const { requireLease } = ledger
+          const opened = await openSink(kind, pipeline, { columns, signal, requireLease })
+          resources.add(opened.sink)
+          return findInSink(opened, pipeline)
+        },
+        isEmptyMart: async () => false,
       },
     )
     const { chain, examined, batches } = attempt
@@ -161,6 +164,14 @@ export class Transfers implements TransferFactory {
     })
     const route = new RowsRoute(attempt, mart, attempt.isNew)
     return new RouteTransfer(attempt, route, { way: 'rows', cutter: null })
+  }
+
+  #table(pipeline: Pipeline): MartLook<Target> {
+    return {
+      findMart: (session, columns) =>
+        findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
+      isEmptyMart: isEmptyTable,
+    }
   }
 
   #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {

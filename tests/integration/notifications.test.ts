@@ -188,10 +188,10 @@ describe('the outbox', () => {
         audited,
       ])
     const hold = (since: Date) =>
-      queue.measured(claim, {
-        heldBack: { reason: 'An open transaction.', pid: 7, since: since.toISOString() },
-        cost: null,
-      })
+      database.query('UPDATE etl.etl_runs SET held_back = $2 WHERE id = $1', [
+        claim.runId,
+        JSON.stringify({ reason: 'An open transaction.', pid: 7, since: since.toISOString() }),
+      ])
     const old = new Date(Date.now() - 3_600_000)
     for (const since of [new Date(), old, old]) await hold(since)
     expect((await outbox(database)).map(({ event, data }) => [event, data])).toEqual([

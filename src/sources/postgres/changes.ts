@@ -1,4 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
+import { kept } from '../../postgres/kept-statements.js'
 import type { Session } from '../../postgres/session.js'
 import { TIMELINE } from '../../postgres/timeline.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js'
@@ -16,14 +17,14 @@ const OLDEST_AGE = 1_500_000_000
 
 /** The oldest transaction that is still open: whatever commits later has this number or a higher one. */
 export async function sweepStart(session: Session): Promise<SweepFrom> {
-  const [row] = await session.rows(
-    `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`,
-  )
+  const [row] = await session.rows(START)
   return { from: row!.from!, system: row!.system! }
 }
 
 // The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.
 const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || ${TIMELINE}::text`
+
+const START = kept(`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`)
 
 /** The same where it is optional: null on a server that hides its identity from this login. */
 export function momentOf(session: Session): Promise<SweepFrom | null> {
@@ -47,13 +48,7 @@ export async function committedBy(session: Session): Promise<Committed | null> {
 export async function momentAndCommitted(
   session: Session,
 ): Promise<{ readonly source: SweepFrom; readonly mart: Committed } | null> {
-  const rows = await session
-    .rows(
-      `SELECT pg_snapshot_xmin(s)::text AS oldest, pg_snapshot_xmax(s)::text AS "from", ${SYSTEM} AS system,
-              ARRAY(SELECT pg_snapshot_xip(s))::text AS open
-         FROM pg_current_snapshot() AS s`,
-    )
-    .catch(nullIfHidden)
+  const rows = await session.rows(COMMITTED).catch(nullIfHidden)
   if (rows === null) return null
   const { oldest, from, system, open } = rows[0]!
   return {
@@ -61,6 +56,12 @@ export async function momentAndCommitted(
     mart: { from: from!, system: system!, open: open!.match(/\d+/g) ?? [] },
   }
 }
+
+const COMMITTED = kept(
+  `SELECT pg_snapshot_xmin(s)::text AS oldest, pg_snapshot_xmax(s)::text AS "from", ${SYSTEM} AS system,
+          ARRAY(SELECT pg_snapshot_xip(s))::text AS open
+     FROM pg_current_snapshot() AS s`,
+)
 
 function nullIfHidden(error: unknown): null {
   if (sqlstateOf(error) === INSUFFICIENT_PRIVILEGE) return null

@@ -75,6 +75,8 @@ async function typesOf(
 export interface PlanFacts {
   /** The planner's estimate of the number of rows. */
   readonly rows: number
+  /** The planner's cost of all of them. */
+  readonly cost: number
   /** Every node follows an index: each batch reads only its own rows. */
   readonly walksIndex: boolean
   /** A row may have NULLs in place of a table's columns. */
@@ -94,6 +96,7 @@ interface PlanNode {
   'Node Type': string
   'Join Type'?: string
   'Plan Rows'?: number
+  'Total Cost'?: number
   Schema?: string
   'Relation Name'?: string
   Plans?: PlanNode[]
@@ -124,6 +127,7 @@ export async function planFacts(session: Session, statement: string): Promise<Pl
   const [, ...nodes] = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)
   return {
     rows: nodes[0]?.['Plan Rows'] ?? 0,
+    cost: nodes[0]?.['Total Cost'] ?? 0,
     walksIndex: nodes.every((node) => WALK.has(node['Node Type'])),
     outerJoin: nodes.some((node) => ['Left', 'Right', 'Full'].includes(node['Join Type'] ?? '')),
     aggregates: nodes.some((node) => /Aggregate|Group|Unique|WindowAgg|SetOp/.test(node['Node Type'])),

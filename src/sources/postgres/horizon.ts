@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { VitrinaError } from '../../model/errors.js'
 import { LOGINS } from '../../model/logins.js'
 import type { HeldBack } from '../../model/run.js'
+import { kept } from '../../postgres/kept-statements.js'
 import type { Session, TextRow } from '../../postgres/session.js'
 import { quoteLiteral } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
@@ -55,6 +56,8 @@ interface HorizonOptions {
   readonly self: string
   /** Read earlier: no need to wait until it is old enough. */
   readonly clock?: SourceClock
+  /** Never wait: the limit is as much earlier, and rows above it are read again. Default false. */
+  readonly mayLag?: boolean
 }
 
 export class Horizon {
@@ -62,6 +65,7 @@ export class Horizon {
   readonly #key: Column
   readonly #relations: readonly string[]
   readonly #self: string
+  readonly #mayLag: boolean
   #clock: SourceClock | null
   #repeats: boolean | null = null
 
@@ -71,6 +75,7 @@ export class Horizon {
     this.#key = options.key
     this.#relations = options.relations
     this.#self = options.self
+    this.#mayLag = options.mayLag ?? false
   }
 
   /** Rejects a source where open transactions are not visible: there the checkpoint would silently skip rows. */
@@ -109,9 +114,10 @@ export class Horizon {
 
   async #byClock(): Promise<Watermark> {
     this.#clock ??= { now: await this.now(), readAt: performance.now() }
-    const settles = this.#clock.readAt + SETTLE_MS - performance.now()
-    if (settles > 0) await wait(settles)
-    const open = await this.#oldestTransaction({ clock: this.#clock.now })
+    const { now: clock, readAt } = this.#clock
+    const settles = Math.max(0, readAt + SETTLE_MS - performance.now())
+    if (settles > 0 && !this.#mayLag) await wait(settles)
+    const open = await this.#oldestTransaction({ clock, settles: this.#mayLag ? settles : 0 })
     this.#clock = { now: open.now, readAt: performance.now() }
     if (open.prepared) return { limit: null, heldBack: open.heldBack }
     return { limit: { operator: '<', key: open.limit! }, heldBack: open.heldBack }
@@ -144,30 +150,19 @@ export class Horizon {
   async #oldestTransaction({
     since = null,
     clock = null,
+    settles = 0,
   }: {
     since?: string | null
     clock?: string | null
+    /** Milliseconds before the clock in which a transaction may have begun that is not visible yet. */
+    settles?: number
   }): Promise<OldestTransaction> {
-    const moment = `least(${quoteLiteral(clock ?? 'infinity')}::timestamptz, o.began)`
+    const moment = 'least($5::timestamptz - make_interval(secs => $6), o.began)'
     const limit = clock === null ? 'NULL' : `(${inKeyType(this.#key, moment)})::text`
-    const [row] = await this.#session.rows(
-      `SELECT clock_timestamp()::text AS now, ${limit} AS "limit", o.pid::text, o.began::text, o.application_name, o.state,
-              (SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database() LIMIT 1) AS prepared
-         FROM (SELECT 1) one LEFT JOIN LATERAL (
-           SELECT a.pid, coalesce(a.xact_start, a.query_start, a.backend_start) AS began, a.application_name, a.state
-             FROM pg_stat_activity a
-            -- disabled: with track_activities off a session does not report what it does, and may do anything.
-            WHERE (a.xact_start IS NOT NULL OR a.state IN ('active', 'disabled'))
-              AND a.pid <> pg_backend_pid() AND a.application_name <> $1
-              AND (a.datname = current_database() OR a.datname IS NULL)
-              AND a.backend_type NOT IN ('autovacuum worker', 'autovacuum launcher', 'walsender', 'parallel worker',
-                  'logical replication launcher', 'checkpointer', 'background writer', 'walwriter', 'archiver', 'startup', 'io worker', 'walsummarizer', 'slotsync worker')
-              AND ($2::timestamptz IS NULL OR coalesce(a.xact_start, a.query_start, a.backend_start) <= $2::timestamptz)
-              AND NOT (a.usename = ANY($3::name[]) AND NOT EXISTS (
-                    SELECT FROM unnest($4::text[]) AS t(name) WHERE has_table_privilege(a.usesysid, t.name, 'INSERT, UPDATE')))
-            ORDER BY 2 LIMIT 1) o ON true`,
-      [this.#self, since, Object.values(LOGINS), this.#relations],
-    )
+    const [row] = await this.#session.rows(kept(oldestSql(limit)), [
+      ...[this.#self, since, Object.values(LOGINS), this.#relations],
+      ...(clock === null ? [] : [clock, settles / 1_000]),
+    ])
     const { now, pid, began, prepared } = row!
     const found = { now: now!, limit: row!.limit ?? null }
     if (prepared !== null && prepared !== undefined) {
@@ -196,6 +191,24 @@ export class Horizon {
     }
   }
 }
+
+/** `limit`: the safe moment in the type of the key. */
+const oldestSql = (limit: string) => `
+       SELECT clock_timestamp()::text AS now, ${limit} AS "limit", o.pid::text, o.began::text, o.application_name, o.state,
+              (SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database() LIMIT 1) AS prepared
+         FROM (SELECT 1) one LEFT JOIN LATERAL (
+           SELECT a.pid, coalesce(a.xact_start, a.query_start, a.backend_start) AS began, a.application_name, a.state
+             FROM pg_stat_activity a
+            -- disabled: with track_activities off a session does not report what it does, and may do anything.
+            WHERE (a.xact_start IS NOT NULL OR a.state IN ('active', 'disabled'))
+              AND a.pid <> pg_backend_pid() AND a.application_name <> $1
+              AND (a.datname = current_database() OR a.datname IS NULL)
+              AND a.backend_type NOT IN ('autovacuum worker', 'autovacuum launcher', 'walsender', 'parallel worker',
+                  'logical replication launcher', 'checkpointer', 'background writer', 'walwriter', 'archiver', 'startup', 'io worker', 'walsummarizer', 'slotsync worker')
+              AND ($2::timestamptz IS NULL OR coalesce(a.xact_start, a.query_start, a.backend_start) <= $2::timestamptz)
+              AND NOT (a.usename = ANY($3::name[]) AND NOT EXISTS (
+                    SELECT FROM unnest($4::text[]) AS t(name) WHERE has_table_privilege(a.usesysid, t.name, 'INSERT, UPDATE')))
+            ORDER BY 2 LIMIT 1) o ON true`
 
 interface OldestTransaction {
   readonly now: string

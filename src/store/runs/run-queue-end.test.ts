@@ -86,6 +86,47 @@ describe('the end of a run', () => {
   })
 })
 
+describe('what is recorded with the end of a run', () => {
+  const measured = { heldBack: null, cost: { blocksRead: 3, walBytes: 5 } }
+  const plan = { strategy: 'sql_full', way: 'relay', guarantee: 'bounded' } as const
+  const noted = (runId: string) =>
+    on.database.query(
+      'SELECT status, strategy, way, guarantee, held_back, cost_blocks_read::int AS blocks FROM etl.etl_runs WHERE id = $1',
+      [runId],
+    )
+  const aRepair = (runId: string) =>
+    on.database.query('INSERT INTO etl.etl_repairs (run_id, key) VALUES ($1, $2)', [runId, ['7']])
+
+  it('is its plan, what held it back and what it cost', async () => {
+    const claim = await on.aClaim()
+    const heldBack = { reason: 'late', pid: 7, since: null }
+    await on.queue.finish(claim, { status: 'SUCCESS' }, { plan, measured: { ...measured, heldBack } })
+    expect(await noted(claim.runId)).toEqual([
+      { status: 'SUCCESS', ...plan, held_back: heldBack, blocks: 3 },
+    ])
+  })
+
+  it('does not replace a plan that was recorded before', async () => {
+    const claim = await on.aClaim()
+    await on.queue.planned(claim, plan)
+    await on.queue.finish(claim, { status: 'SUCCESS' }, { plan: null, measured })
+    expect(await noted(claim.runId)).toMatchObject([{ ...plan, held_back: null, blocks: 3 }])
+  })
+
+  it('stays when the run continues, because rows are to be repaired that any run has left', async () => {
+    const earlier = await on.aClaim()
+    await aRepair(earlier.runId)
+    await on.queue.finish(earlier, { status: 'PAUSED' })
+    await on.setStatus(earlier.pipeline.id, 'RUN_REQUESTED')
+    const claim = (await on.queue.claim('first', LEASE))!
+    expect(await on.queue.finish(claim, { status: 'SUCCESS' }, { plan, measured })).toBeNull()
+    expect(await noted(claim.runId)).toMatchObject([{ status: 'RUNNING', ...plan, blocks: 3 }])
+    await on.database.query('UPDATE etl.etl_repairs SET repaired_at = now()')
+    await on.queue.finish(claim, { status: 'SUCCESS' }, { plan: null, measured })
+    expect(await noted(claim.runId)).toMatchObject([{ status: 'SUCCESS', ...plan, blocks: 6 }])
+  })
+})
+
 describe('R3.5 a schedule', () => {
   it('starts one run when two runners see the same tick', async () => {
     const { id } = await aPipeline(on.database, { scheduleInterval: '1 minute' })

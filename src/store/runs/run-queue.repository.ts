@@ -4,6 +4,7 @@ import {
   type Capacity,
   type Claim,
   type Control,
+  type EndNotes,
   type Release,
   type RunEnd,
   type RunnerInfo,
@@ -23,7 +24,8 @@ import {
   type RunCost,
   rowsWritten,
 } from '../../model/run.js'
-import type { CheckedOptions, Measured, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
+import type { CheckedOptions, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
+import { kept } from '../../postgres/kept-statements.js'
 import { redactText } from '../../telemetry/redact.js'
 import { ALIVE } from '../alive.js'
 import type { Database } from '../database.js'
@@ -98,20 +100,16 @@ export class RunQueueRepository implements RunQueue {
    * would skip it until the server ends the idle transaction. Its lease has expired: its session may be terminated.
    */
   async #endFrozenHolders(): Promise<boolean> {
-    const ended = await this.#database.query(
-      `SELECT pg_terminate_backend(a.pid, 1000) FROM etl.etl_pipelines p
-         JOIN pg_stat_activity a ON a.application_name = '${SESSION_PREFIX}' || p.id || '/' || p.fence AND a.datname = current_database()
-        WHERE p.status IN ${HELD} AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`,
-    )
+    const ended = await this.#database.query(END_FROZEN)
     return ended.length > 0
   }
 
   /** One statement: a claim is one round trip, and is committed at once. */
   async #claim(values: readonly unknown[]): Promise<Claim | null> {
-    const [row] = await this.#database.query<{ claimed: ClaimedRun | null }>(
-      'SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed',
-      [...values, this.#served === null ? null : JSON.stringify(this.#served)],
-    )
+    const [row] = await this.#database.query<{ claimed: ClaimedRun | null }>(CLAIM, [
+      ...values,
+      this.#served === null ? null : JSON.stringify(this.#served),
+    ])
     const claimed = row!.claimed
     if (claimed === null) return null
     this.#served = claimed.lane
@@ -156,7 +154,7 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async requestDue(): Promise<string[]> {
-    const rows = await this.#database.query<{ id: string }>('SELECT id FROM etl.request_due_runs() AS id')
+    const rows = await this.#database.query<{ id: string }>(REQUEST_DUE)
     return rows.map(({ id }) => id)
   }
 
@@ -263,10 +261,9 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async requestedReset(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {
-    const [row] = await this.#database.query<{ key: string | null; id: string | null }>(
-      'SELECT last_processed_key AS key, last_processed_id AS id FROM etl.etl_state WHERE pipeline_id = $1 AND reset',
-      [claim.pipeline.id],
-    )
+    const [row] = await this.#database.query<{ key: string | null; id: string | null }>(REQUESTED_RESET, [
+      claim.pipeline.id,
+    ])
     return row ?? null
   }
 
@@ -277,11 +274,7 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async toReplay(claim: Claim): Promise<HeldRow[]> {
-    return this.#database.query<HeldRow & { id: number }>(
-      `SELECT id, row_key AS key, columns, row_text AS texts FROM etl.etl_quarantine
-        WHERE pipeline_id = $1 AND status = 'REPLAY_REQUESTED' ORDER BY id LIMIT 1000`,
-      [claim.pipeline.id],
-    )
+    return this.#database.query<HeldRow & { id: number }>(TO_REPLAY, [claim.pipeline.id])
   }
 
   async replayed(_claim: Claim, rows: readonly HeldRow[], session: MetaSession | null): Promise<void> {
@@ -292,12 +285,7 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async toRepair(claim: Claim): Promise<RepairKey[]> {
-    return this.#database.query<RepairKey & { id: number }>(
-      // Of any run: a paused or failed one may have left them.
-      `SELECT q.id, q.key FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id
-        WHERE r.pipeline_id = $1 AND q.repaired_at IS NULL ORDER BY q.id`,
-      [claim.pipeline.id],
-    )
+    return this.#database.query<RepairKey & { id: number }>(TO_REPAIR, [claim.pipeline.id])
   }
 
   async repaired(_claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void> {
@@ -312,11 +300,6 @@ export class RunQueueRepository implements RunQueue {
       [claim.pipeline.id],
     )
     return rows.length > 0
-  }
-
-  async measured(claim: Claim, { heldBack, cost }: Measured): Promise<void> {
-    const by = heldBack === null ? null : JSON.stringify(heldBack)
-    await this.#note(claim, `${ADDED_COST}, held_back = $5`, [...costValues(cost), by])
   }
 
   async spent(claim: Claim, cost: RunCost): Promise<void> {
@@ -335,12 +318,14 @@ export class RunQueueRepository implements RunQueue {
     )
   }
 
-  async finish(claim: Claim, end: RunEnd): Promise<RunTotals | null> {
+  async finish(claim: Claim, end: RunEnd, notes?: EndNotes): Promise<RunTotals | null> {
     const outcome = end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
-    const [row] = await this.#database.query<{ finished: FinishedRun }>(
-      'SELECT etl.finish_run($1, $2, $3, $4) AS finished',
-      [claim.pipeline.id, claim.fence, claim.runId, JSON.stringify(outcome)],
-    )
+    const [row] = await this.#database.query<{ finished: FinishedRun }>(FINISH, [
+      claim.pipeline.id,
+      claim.fence,
+      claim.runId,
+      JSON.stringify({ ...outcome, ...notes }),
+    ])
     const { finished } = row!
     if (finished.end === 'lost') throw leaseLost(claim)
     return finished.end === 'ended' ? toTotals(finished.run) : null
@@ -374,19 +359,7 @@ export class RunQueueRepository implements RunQueue {
       timezone: string
       live: boolean
       next_run_at: string | null
-    }>(
-      // Each part follows a partial index: every tick asks, and most of ten thousand pipelines are not due.
-      `SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
-              etl.rfc3339(p.next_run_at) AS next_run_at, ${LIVE} AS live
-         FROM (SELECT 1) one LEFT JOIN (
-           SELECT * FROM etl.etl_pipelines p WHERE p.freshness = 'live' AND ${LIVE} AND p.enabled AND p.status = 'IDLE'
-           UNION ALL
-           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at IS NULL AND p.enabled
-              AND ${LIVE} IS NOT TRUE
-           UNION ALL
-           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at <= statement_timestamp()
-              AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`,
-    )
+    }>(DUE_SCHEDULES)
     const pipelines = rows.flatMap((row) =>
       row.id === null
         ? []
@@ -422,15 +395,7 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async requestByFreshness(): Promise<string[]> {
-    // One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
-    const rows = await this.#database.query<{ name: string }>(
-      `WITH due AS (
-         SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
-          WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
-            FOR UPDATE OF p SKIP LOCKED)
-       UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
-         FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`,
-    )
+    const rows = await this.#database.query<{ name: string }>(DUE_BY_FRESHNESS)
     return rows.map(({ name }) => name)
   }
 
@@ -528,17 +493,58 @@ function toTotals(row: TotalsRow | null): RunTotals {
   return { rows, batches: row.batches, durationMs: row.duration_ms }
 }
 
-const RENEW = `
+const END_FROZEN = kept(`SELECT pg_terminate_backend(a.pid, 1000) FROM etl.etl_pipelines p
+         JOIN pg_stat_activity a ON a.application_name = '${SESSION_PREFIX}' || p.id || '/' || p.fence AND a.datname = current_database()
+        WHERE p.status IN ${HELD} AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`)
+
+const REQUEST_DUE = kept('SELECT id FROM etl.request_due_runs() AS id')
+
+const REQUESTED_RESET = kept(
+  'SELECT last_processed_key AS key, last_processed_id AS id FROM etl.etl_state WHERE pipeline_id = $1 AND reset',
+)
+
+const TO_REPLAY = kept(`SELECT id, row_key AS key, columns, row_text AS texts FROM etl.etl_quarantine
+        WHERE pipeline_id = $1 AND status = 'REPLAY_REQUESTED' ORDER BY id LIMIT 1000`)
+
+// Of any run: a paused or failed one may have left them.
+const TO_REPAIR = kept(`SELECT q.id, q.key FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id
+        WHERE r.pipeline_id = $1 AND q.repaired_at IS NULL ORDER BY q.id`)
+
+// Each part follows a partial index: every tick asks, and most of ten thousand pipelines are not due.
+const DUE_SCHEDULES =
+  kept(`SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
+              etl.rfc3339(p.next_run_at) AS next_run_at, ${LIVE} AS live
+         FROM (SELECT 1) one LEFT JOIN (
+           SELECT * FROM etl.etl_pipelines p WHERE p.freshness = 'live' AND ${LIVE} AND p.enabled AND p.status = 'IDLE'
+           UNION ALL
+           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at IS NULL AND p.enabled
+              AND ${LIVE} IS NOT TRUE
+           UNION ALL
+           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at <= statement_timestamp()
+              AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`)
+
+// One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
+const DUE_BY_FRESHNESS = kept(`WITH due AS (
+         SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
+          WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
+            FOR UPDATE OF p SKIP LOCKED)
+       UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
+         FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`)
+
+const CLAIM = kept('SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed')
+const FINISH = kept('SELECT etl.finish_run($1, $2, $3, $4) AS finished')
+
+const RENEW = kept(`
   UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
    WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD}
-  RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
+  RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`)
 
 const COUNT_TYPES = COUNTS.map((column) => `${column} bigint`).join(', ')
 // One statement, one round trip: it is part of every batch. The rest depends on `held`, because the writing parts of
 // a WITH are executed even if the last part finds nothing: a stale holder would have written its batch before it was
 // rejected. Only a new batch resets the count of deaths: with the target in another database this precedes its
 // COMMIT, and a runner that dies in between records the same batch again and again.
-const RECORD = `
+const RECORD = kept(`
   WITH held AS (
     UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
      WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD} RETURNING status, batch_size),
@@ -558,7 +564,7 @@ const RECORD = `
            duration_ms float8, read_ms float8, transform_ms float8, write_ms float8, checkpoint_ms float8, ${COUNT_TYPES})
     ON CONFLICT (run_id, batch) DO UPDATE
        SET ${BATCH_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}, finished_at = clock_timestamp())
-  SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`
+  SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`)
 
 function control(row: ControlRow | undefined, claim: Claim): Control {
   if (row === undefined) throw leaseLost(claim)

@@ -47,9 +47,10 @@ describe('R3.2 a holder that was replaced', () => {
     await expireLease()
     await queue.claim('second', 30)
     const before = await theRun()
+    const heldBack = { reason: 'late', pid: null, since: null }
     const late = [
       () => queue.planned(old, { strategy: 'sql_full', way: 'relay', guarantee: 'bounded' }),
-      () => queue.measured(old, { heldBack: { reason: 'late', pid: null, since: null }, cost: null }),
+      () => queue.finish(old, { status: 'SUCCESS' }, { plan: null, measured: { heldBack, cost: null } }),
       () => queue.retrying(old, 7, { message: 'late', code: 'late', hint: 'late' }),
     ]
     for (const call of late) await expect(call()).rejects.toMatchObject({ code: 'LEASE_LOST' })

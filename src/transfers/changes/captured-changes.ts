@@ -4,6 +4,7 @@ import {
   type Changes,
   type Entry,
   ensureHead,
+  findRegistered,
   formatLsn,
   type Head,
   MOVED_CHANNEL,
@@ -17,10 +18,9 @@ import {
 import type { LogPosition } from '../../checkpoints/checkpoint.js'
 import { VitrinaError } from '../../model/errors.js'
 import { onSide } from '../../postgres/errors.js'
-import type { KeptSessions } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import { type Image, relationKey } from '../../scopes/index.js'
-import { momentOf } from '../../sources/postgres/changes.js'
+import { momentOf, type SweepFrom } from '../../sources/postgres/changes.js'
 import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
 import type { CapturedTable, QueryTrace } from './query-trace.js'
 
@@ -30,11 +30,11 @@ export interface CapturedParts {
   readonly pipelineId: string
   /** `main`, or the name of the source's connection. */
   readonly connection: string
-  readonly mainUrl: string
   readonly sourceUrl: string
   readonly signals: Signals
   readonly signal: AbortSignal
-  readonly sessions: KeptSessions
+  /** Above this, every row is computed. */
+  readonly mostEntries: number
   /** The server reveals the numbers of its transactions to this login. */
   readonly showsMoments: boolean
   readonly last: LogPosition | null
@@ -67,32 +67,25 @@ export class CapturedChanges implements ChangeSource {
     this.#main = opened.main
     this.#head = opened.head
     this.#last = parts.last
-    const { sourceUrl, signals, signal, trace } = parts
+    const { sourceUrl, signals, signal, trace, mostEntries } = parts
     this.#relations = distinct(trace.tables.map(({ capturedAs }) => capturedAs)).map(relationName)
     this.#unsubscribe = signals.on(MOVED_CHANNEL, ({ head, entries }) => {
       if (head !== opened.head.id || entries === 0) return
       this.#hasNews = true
       this.#wake()
     })
-    this.#reader = new ChangeReader({ head: opened.head.id, main: opened.main, sourceUrl, signals, signal })
+    const { head, main } = opened
+    this.#reader = new ChangeReader({ head: head.id, known: head, main, sourceUrl, signals, signal, mostEntries })
   }
 
   /** Registers the pipeline before it reads for the first time, so that no entry is removed that it needs. */
-  static async open(parts: CapturedParts): Promise<CapturedChanges> {
-    const { mainUrl, signal, signals, sessions, connection, pipelineId, trace, source } = parts
-    signals.start()
-    const main = await onSide('meta store', 'Connecting to the change log', () =>
-      sessions.open(mainUrl, 'vitrina-changes', signal),
-    )
-    try {
-      const head = await ensureHead(main, connection)
-      if (parts.last === null) await requirePublished(source, head, trace.tables)
+  static async open(parts: CapturedParts, { main, found }: LogLook): Promise<CapturedChanges> {
+    const { connection, pipelineId, trace, source, last } = parts
+    const head = found?.head ?? (await ensureHead(main, connection))
+    if (last === null) await requirePublished(source, head, trace.tables)
+    if (found?.isRegistered !== true)
       await registerPipeline(main, { head, pipelineId }, neededTables(trace))
-      return new CapturedChanges(parts, { main, head })
-    } catch (error) {
-      await main.close()
-      throw error
-    }
+    return new CapturedChanges(parts, { main, head })
   }
 
   get isFirst(): boolean {
@@ -104,7 +97,7 @@ export class CapturedChanges implements ChangeSource {
     for (const until = performance.now() + PATIENCE_MS; ; ) {
       await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
       const found = await this.#open()
-      const next = await this.#nextOf(found)
+      const next = this.#nextOf(found, await this.#moment())
       await source.run('ROLLBACK')
       if (found.startCheck === 'ok') return next
       await again(until, this.#parts)
@@ -114,9 +107,9 @@ export class CapturedChanges implements ChangeSource {
   async prepare(): Promise<void> {}
 
   async read(): Promise<FoundChanges | null> {
-    const found = await this.#open()
+    const [found, moment] = await Promise.all([this.#open(), this.#moment()])
     if (found.startCheck === 'wait') return null
-    const next = await this.#nextOf(found)
+    const next = this.#nextOf(found, moment)
     const { trace } = this.#parts.trace
     const full = found.full ?? (trace.traced || found.entries.length === 0 ? null : trace.reason)
     return { full, tables: full === null ? this.#imagesOf(found.entries) : new Map(), next }
@@ -163,7 +156,6 @@ export class CapturedChanges implements ChangeSource {
     this.#unsubscribe()
     await this.#moving
     await this.#reader.close()
-    await this.#main.close()
   }
 
   async #open(): Promise<Changes> {
@@ -189,9 +181,12 @@ export class CapturedChanges implements ChangeSource {
   }
 
   /** A comparison recognizes rows that have changed since by their version. */
-  async #nextOf(found: Changes): Promise<NextPosition> {
-    const moment = this.#parts.showsMoments ? await momentOf(this.#parts.source) : null
+  #nextOf(found: Changes, moment: SweepFrom | null): NextPosition {
     return { wal: this.#positionOf(found), ...(moment === null ? {} : { xmin: moment }) }
+  }
+
+  async #moment(): Promise<SweepFrom | null> {
+    return this.#parts.showsMoments ? momentOf(this.#parts.source) : null
   }
 
   #positionOf({ generation, position, fingerprint }: Changes): LogPosition {
@@ -220,6 +215,20 @@ export class CapturedChanges implements ChangeSource {
     }
     return tables
   }
+}
+
+/** A change log, and what it knows about a pipeline. */
+export interface LogLook {
+  readonly main: Session
+  /** Null: it has no head yet. */
+  readonly found: Awaited<ReturnType<typeof findRegistered>>
+}
+
+export async function lookAtLog(
+  main: Session,
+  { connection, pipelineId, trace }: Pick<CapturedParts, 'connection' | 'pipelineId' | 'trace'>,
+): Promise<LogLook> {
+  return { main, found: await findRegistered(main, { connection, pipelineId }, neededTables(trace)) }
 }
 
 function neededTables({ trace, tables }: QueryTrace) {

@@ -19,6 +19,8 @@ interface ModifiedParts {
   /** The result column that follows them. */
   readonly key: Column
   readonly horizon: Horizon
+  /** Above this, every row is computed. */
+  readonly most: number
   /** Its key is the checkpoint. */
   readonly state: CheckpointState
 }
@@ -60,12 +62,16 @@ export class ModifiedColumns implements ChangeSource {
 
   read(): Promise<FoundChanges> {
     return onSide('source', 'Searching for changed rows', async () => {
-      const { source, trace, followed, state } = this.#parts
+      const { source, trace, followed, state, most } = this.#parts
       const next = { modified: await this.#newest(state) }
       const tables = new Map<string, TableChanges>()
       for (const each of followed) {
         const table = trace.tables.find((one) => relationKey(one.table) === relationKey(each.table))!
-        const images = await readImages(source, { from: rowsAbove(each, state), columns: table.columns })
+        const images = await readImages(source, {
+          from: rowsAbove(each, state),
+          columns: table.columns,
+          most,
+        })
         if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
         addImages(tables, relationKey(table.capturedAs), images)
       }

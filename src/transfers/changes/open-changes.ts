@@ -1,13 +1,15 @@
 import type { Signals } from '../../capture/index.js'
 import { type Claim, sessionName } from '../../model/claim.js'
+import type { Pipeline } from '../../model/pipeline.js'
+import { onSide } from '../../postgres/errors.js'
 import type { KeptSessions } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import type { SweepFrom } from '../../sources/postgres/changes.js'
 import { Horizon, type SourceClock } from '../../sources/postgres/horizon.js'
 import type { CheckpointState } from '../batch.js'
 import type { Examined } from '../examine.js'
-import { CapturedChanges } from './captured-changes.js'
-import type { ChangeSource } from './change-source.js'
+import { CapturedChanges, type LogLook, lookAtLog } from './captured-changes.js'
+import { type ChangeSource, mostEntries } from './change-source.js'
 import { ModifiedColumns } from './modified-columns.js'
 import { RowVersions } from './row-versions.js'
 
@@ -28,6 +30,8 @@ interface ChangesParts {
   /** Null: the server does not reveal it. */
   readonly moment: SweepFrom | null
   readonly clock: SourceClock
+  /** What `lookForLog` has found. */
+  readonly looked: LogLook | null
   readonly signal: AbortSignal
   readonly sessions: KeptSessions
   readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
@@ -39,7 +43,8 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
   const { trace, facts, modified } = examined
   if (trace === null) return null
   const { pipeline } = claim
-  if (pipeline.capture === 'xmin') return RowVersions.open(source, trace, state.position.xmin ?? null)
+  const most = mostEntries(facts)
+  if (pipeline.capture === 'xmin') return RowVersions.open(source, trace, { last: state.position.xmin ?? null, most })
   if (pipeline.capture === 'wal') return openLog(parts, trace)
   if (!trace.trace.traced || trace.followed === null) return null
   const key = modified[0]!
@@ -49,27 +54,59 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
     relations: facts.relations,
     self: sessionName(claim),
     clock,
+    mayLag: true,
   })
-  return new ModifiedColumns({ source, trace: trace.trace, followed: trace.followed, key, horizon, state })
+  return new ModifiedColumns({
+    ...{ source, trace: trace.trace, followed: trace.followed },
+    ...{ key, horizon, most, state },
+  })
 }
 
 async function openLog(
-  { claim, source, sourceUrl, url, state, log, moment, signal, sessions, resources }: ChangesParts,
+  { claim, source, sourceUrl, url, examined, state, log, moment, signal, resources, looked }: ChangesParts,
   trace: NonNullable<Examined['trace']>,
 ): Promise<ChangeSource> {
-  const { pipeline } = claim
-  if (trace.alwaysFull !== null) return everyRun(trace.alwaysFull)
+  if (looked === null || trace.alwaysFull !== null) return everyRun(trace.alwaysFull ?? '')
   return resources.add(
-    await CapturedChanges.open({
-      ...{ source, trace, signal, sessions },
-      ...log,
-      showsMoments: moment !== null,
-      pipelineId: pipeline.id,
-      connection: pipeline.sourceConnection?.toLowerCase() ?? 'main',
-      sourceUrl: sourceUrl ?? url,
-      last: state.position.wal ?? null,
-    }),
+    await CapturedChanges.open(
+      {
+        ...{ source, trace, signal },
+        signals: log.signals,
+        mostEntries: mostEntries(examined.facts),
+        showsMoments: moment !== null,
+        pipelineId: claim.pipeline.id,
+        connection: logOf(claim.pipeline),
+        sourceUrl: sourceUrl ?? url,
+        last: state.position.wal ?? null,
+      },
+      looked,
+    ),
   )
+}
+
+/** Connects to the change log, and reads what it knows about the pipeline; null: the pipeline does not read a log. */
+export async function lookForLog({
+  claim: { pipeline },
+  examined: { trace },
+  log,
+  signal,
+  sessions,
+  resources,
+}: Pick<
+  ChangesParts,
+  'claim' | 'examined' | 'log' | 'signal' | 'sessions' | 'resources'
+>): Promise<LogLook | null> {
+  if (trace === null || pipeline.capture !== 'wal' || trace.alwaysFull !== null) return null
+  log.signals.start()
+  return onSide('meta store', 'Connecting to the change log', async () => {
+    const main = resources.add(await sessions.open(log.mainUrl, 'vitrina-changes', signal))
+    return lookAtLog(main, { connection: logOf(pipeline), pipelineId: pipeline.id, trace })
+  })
+}
+
+/** The name of the source's connection. */
+function logOf({ sourceConnection }: Pipeline): string {
+  return sourceConnection?.toLowerCase() ?? 'main'
 }
 
 /** The rows may differ although no table has changed. */

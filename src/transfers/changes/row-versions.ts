@@ -3,13 +3,7 @@ import type { Session } from '../../postgres/session.js'
 import { type Image, relationKey } from '../../scopes/index.js'
 import { canSweepFrom, isNewSince, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
 import { quoteIdentifier, quoteTable } from '../../sql/identifiers.js'
-import {
-  type ChangeSource,
-  type FoundChanges,
-  MOST_ENTRIES,
-  type NextPosition,
-  type TableChanges,
-} from './change-source.js'
+import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
 import type { QueryTrace } from './query-trace.js'
 
 /** So many are read without counting them first. */
@@ -25,24 +19,31 @@ export class RowVersions implements ChangeSource {
   readonly #source: Session
   readonly #trace: QueryTrace
   readonly #since: SweepFrom | null
+  readonly #most: number
   #next: SweepFrom
 
   private constructor(
     source: Session,
     trace: QueryTrace,
-    range: { since: SweepFrom | null; next: SweepFrom },
+    range: { since: SweepFrom | null; next: SweepFrom; most: number },
   ) {
     this.#source = source
     this.#trace = trace
     this.#since = range.since
     this.#next = range.next
+    this.#most = range.most
   }
 
-  static open(source: Session, trace: QueryTrace, last: SweepFrom | null): Promise<RowVersions> {
+  /** `most`: above this, every row is computed. */
+  static open(
+    source: Session,
+    trace: QueryTrace,
+    { last, most }: { readonly last: SweepFrom | null; readonly most: number },
+  ): Promise<RowVersions> {
     return onSide('source', 'Reading the position of the source', async () => {
       const next = await sweepStart(source)
       const isUsable = last !== null && (await canSweepFrom(source, last))
-      return new RowVersions(source, trace, { since: isUsable ? last : null, next })
+      return new RowVersions(source, trace, { since: isUsable ? last : null, next, most })
     })
   }
 
@@ -77,6 +78,7 @@ export class RowVersions implements ChangeSource {
         const images = await readImages(this.#source, {
           from: `${quoteTable(table)} t WHERE ${isNewSince(since)}`,
           columns,
+          most: this.#most,
         })
         if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
         addImages(tables, relationKey(capturedAs), images)
@@ -104,7 +106,7 @@ function whyUnseen({ alwaysFull, hiddenTables: [hidden] }: QueryTrace): string |
 }
 
 /** Rows of a table as images; null: too many. */
-export async function readImages(source: Session, { from, columns }: ReadRows): Promise<Image[] | null> {
+export async function readImages(source: Session, { from, columns, most }: ReadRows): Promise<Image[] | null> {
   const texts = columns.map((name) => `t.${quoteIdentifier(name)}::text AS ${quoteIdentifier(name)}`)
   const selected = texts.length === 0 ? '1 AS found' : texts.join(', ')
   const read = (limit: number) => source.rows(`SELECT ${selected} FROM ${from} LIMIT ${limit}`)
@@ -112,14 +114,15 @@ export async function readImages(source: Session, { from, columns }: ReadRows): 
   if (first.length < FEW_ENTRIES) return first
   // Counting takes a fraction of reading, which would be for nothing.
   const [row] = await source.rows(
-    `SELECT count(*)::text AS rows FROM (SELECT FROM ${from} LIMIT ${MOST_ENTRIES + 1}) counted`,
+    `SELECT count(*)::text AS rows FROM (SELECT FROM ${from} LIMIT ${most + 1}) counted`,
   )
-  return Number(row!.rows) > MOST_ENTRIES ? null : read(MOST_ENTRIES)
+  return Number(row!.rows) > most ? null : read(most)
 }
 
 interface ReadRows {
   readonly from: string
   readonly columns: readonly string[]
+  readonly most: number
 }
 
 /** New images only: where the row was before is not known. */

@@ -8,7 +8,7 @@ import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import { type Attempt, sourceQueryOf, writingOf } from '../attempt.js'
 import { auditSelection, compareAudited, randomScopes } from '../changes/audit.js'
 import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
-import { type Absent, deleteAbsent, FEW_ROWS, isEmptyTable, SELECTIONS, stageScopes } from '../marts/table.js'
+import { type Absent, deleteAbsent, FEW_ROWS, SELECTIONS, stageScopes } from '../marts/table.js'
 import { type RowSource, TableWriter } from '../marts/table-writer.js'
 import type { Progression } from '../progression.js'
 import { DifferingPages } from '../readers/differing-pages.js'
@@ -41,7 +41,7 @@ export class SelectionRoute implements Route<string> {
     const { source, session: target, mart: table, examined } = attempt
     const { columns } = examined
     const mover = way === 'pushdown' ? pushdown(target) : await Relay.open({ source, target, table, columns })
-    return new SelectionRoute(attempt, mover, await isEmptyTable(target, table))
+    return new SelectionRoute(attempt, mover, attempt.isEmpty)
   }
 
   pass(name: string, progression: Progression): Stream<string> {

@@ -37,6 +37,8 @@ interface Collected<Rows> {
   readonly next: NextPosition
   readonly changes: Changes<Rows>
   readonly audit: CollectedAudit | null
+  /** The session of the mart is still in the transaction in which this was read. */
+  readonly isOpen: boolean
   /** How long this took, and the audit among it. */
   readonly ms: number
   readonly auditMs: number
@@ -91,7 +93,7 @@ export class ChangedRows<Rows> implements Step {
         change: counted(await stream.writer.write(portion.rows, id), portion),
         state: batches.state,
       })
-      return batches.run(this.name, write, portion.phases)
+      return batches.run(this.name, write, { earlier: portion.phases })
     }
     this.#done = true
     const isLive = this.#parts.live !== undefined
@@ -108,7 +110,7 @@ export class ChangedRows<Rows> implements Step {
       const moved = movedTo(batches.state, next)
       const state = this.#parts.isExact ? this.#audited(moved, { collected, failed, spent }) : moved
       return { change, state, ends: !isLive && failed === null, joins: isLive }
-    })
+    }, collected.isOpen ? { follows: 'COMMIT; ' } : {})
     await this.#parts.changes.applied(next)
     if (failed !== null) {
       ledger.auditFailed({
@@ -159,8 +161,11 @@ export class ChangedRows<Rows> implements Step {
     const began = performance.now()
     for (;;) {
       await this.#parts.changes.prepare()
-      await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
-      const found = await this.#parts.changes.read()
+      const found = await source.together(async () => {
+        const begun = source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
+        const [, read] = await Promise.all([begun, this.#parts.changes.read()])
+        return read
+      })
       if (found !== null) return this.#collectRows(found, began)
       await source.run('ROLLBACK')
       await delay(AGAIN_MS)
@@ -168,7 +173,7 @@ export class ChangedRows<Rows> implements Step {
   }
 
   async #collectRows(found: FoundChanges, began: number): Promise<Collected<Rows> | null> {
-    const { source } = this.#attempt
+    const { source, session } = this.#attempt
     const { next } = found
     const rows = await this.#affectedRows(found)
     if (rows === null && this.#parts.live?.isPositionDue() === false) {
@@ -189,8 +194,9 @@ export class ChangedRows<Rows> implements Step {
     const computed = performance.now()
     const audit = rows === null || rows.scopes === null ? null : await this.#collectAudit()
     const collected = performance.now()
-    await source.run('COMMIT')
-    return { next, changes, audit, ms: collected - began, auditMs: collected - computed }
+    const isOpen = source === session && changes.stream === null
+    if (!isOpen) await source.run('COMMIT')
+    return { next, changes, audit, isOpen, ms: collected - began, auditMs: collected - computed }
   }
 
   async #collectAudit(): Promise<CollectedAudit | null> {

@@ -50,7 +50,7 @@ export class Replace<Rows> implements Step {
     const portion = (await stream?.reader.next(limit)) ?? null
     if (stream !== null && portion !== null) {
       const build = (id: BatchId) => this.#build(portion, id, { stream, isResumable: rebuild.isResumable })
-      return batches.run(this.name, build, portion.phases)
+      return batches.run(this.name, build, { earlier: portion.phases })
     }
     this.#done = true
     return batches.run(this.name, (id) => this.#publish(rebuild, id))
