@@ -187,17 +187,13 @@ export class BatchRunner {
     }
     const done = outcome.ends === true ? [...this.#done, step] : this.#done
     const after = { key: state.key, id: state.id, position: this.#positionAfter(outcome) }
-    const moving = async () => {
-      await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
-        checkpoints.move({
-          ...after,
-          position: { ...after.position, run: { id: claim.runId, ...progress, done } },
-        }),
-      )
-      failpoint('checkpoint.moved')
-    }
-    // Where the record is part of the transaction, both are sent at once.
-    if (!isMain) await moving()
+    await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
+      checkpoints.move({
+        ...after,
+        position: { ...after.position, run: { id: claim.runId, ...progress, done } },
+      }),
+    )
+    failpoint('checkpoint.moved')
     const record = {
       batch: progress.batches,
       step,
@@ -208,19 +204,12 @@ export class BatchRunner {
       durationMs: performance.now() - timing.started,
       copiedCheckpoint: isMain ? null : { key: state.key, id: state.id },
     }
-    const recording = () =>
-      onSide('meta store', 'Recording the batch', async () => {
-        if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
-        if (change.checks !== undefined)
-          await ledger.checked(change.checks, { batch: progress.batches, session: meta })
-        return ledger.record(record, progress, meta)
-      })
-    const [control] = isMain
-      ? await session.together(async () => {
-          const moved = moving()
-          return Promise.all([recording(), moved])
-        })
-      : [await recording()]
+    const control = await onSide('meta store', 'Recording the batch', async () => {
+      if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
+      if (change.checks !== undefined)
+        await ledger.checked(change.checks, { batch: progress.batches, session: meta })
+      return ledger.record(record, progress, meta)
+    })
     failpoint('lease.renewed')
     await session.run('COMMIT')
     checkpoints.committed()
