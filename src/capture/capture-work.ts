@@ -173,7 +173,12 @@ export class CaptureWork {
   }
 
   /** False: no pipeline is registered any more. */
-  async #tick({ source, head, stream, upto }: Omit<Capture, 'slot' | 'here'> & { upto: Lsn }): Promise<boolean> {
+  async #tick({
+    source,
+    head,
+    stream,
+    upto,
+  }: Omit<Capture, 'slot' | 'here'> & { upto: Lsn }): Promise<boolean> {
     await this.#lookAtSource(source, head)
     if (!(await this.#loadNeeds())) return false
     if (this.#ticks++ % HOUSEKEEPING !== 0) return true
@@ -346,7 +351,7 @@ interface Capture {
   readonly head: Head
   readonly stream: ChangeStream
   readonly slot: SlotState
-  /** Tells consumers of this process how far it is. */
+  /** Reports to consumers of this process how far it is. */
   readonly here: ReturnType<Signals['captures']>
 }
 

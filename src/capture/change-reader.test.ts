@@ -317,7 +317,7 @@ describe('the full query is needed', () => {
 })
 
 describe('how far the log is', () => {
-  /** A log that nobody writes any more, and a change after it. */
+  /** A log whose captor was stopped, and a change after it. */
   async function leftBehind(change: string) {
     const rig = await aRig()
     const captor = rig.captor()
@@ -334,7 +334,7 @@ describe('how far the log is', () => {
     return { open, told, last }
   }
 
-  it('is told by a captor of the same process, which need not write it into the log', async () => {
+  it('is reported by a captor of the same process, which need not write it into the log', async () => {
     const { open, told, last } = await leftBehind("SELECT pg_logical_emit_message(true, 'test', '')")
     await expect(open()).rejects.toMatchObject({ code: 'CAPTURE_BEHIND' })
     told(last.generation)

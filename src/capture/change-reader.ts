@@ -229,9 +229,7 @@ interface Wanted extends Pick<OpenChanges, 'last' | 'tables'> {
 }
 
 // One statement: the snapshot is taken before the function runs, so what it sees was written below this position.
-const NOW = kept(
-  'SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn',
-)
+const NOW = kept('SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn')
 
 /** $1 head, $2 wanted position, $3 and $4 generation and end of the last one, $5 tables. */
 const WANTED_ENTRIES = `e.head = h.id AND e.end_lsn > CASE WHEN h.generation::text = $3::text THEN $4::pg_lsn ELSE '0/0' END AND e.end_lsn <= h.upto

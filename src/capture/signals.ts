@@ -18,7 +18,7 @@ export interface Signal {
   readonly entries: number
 }
 
-/** What a captor has received: the log has every entry up to `logged`, and there is none between it and `reached`. */
+/** What a captor has received: the log has every entry up to `logged`, and no entry is between it and `reached`. */
 export interface Reached {
   readonly generation: string
   readonly logged: Lsn
@@ -72,7 +72,7 @@ export class Signals {
   }
 
   /**
-   * For a captor: `ask` is called when a consumer of this process waits for a position. Returns what tells consumers how
+   * For a captor: `ask` is called when a consumer of this process waits for a position. Returns what reports to consumers how
    * far it is, and what ends it.
    */
   captures(head: number, ask: (lsn: Lsn) => void): { reached(now: Reached): void; end(): void } {
@@ -101,7 +101,8 @@ export class Signals {
   async reachedHere(head: number, lsn: Lsn, signal: AbortSignal): Promise<Reached | null> {
     const captured = this.#here.get(head)
     if (captured === undefined) return null
-    const known = () => (captured.reached !== null && captured.reached.reached >= lsn ? captured.reached : null)
+    const known = () =>
+      captured.reached !== null && captured.reached.reached >= lsn ? captured.reached : null
     if (known() !== null) return known()
     const heard = new AbortController()
     const wake = () => {

@@ -77,7 +77,9 @@ describe('a connection that a run has left', () => {
     const { pid: again, session } = await next()
     expect(again).toBe(pid)
     expect(await session.rows(text, [2])).toEqual([{ n: '3' }])
-    const prepared = await session.rows('SELECT (generic_plans + custom_plans)::text AS uses FROM pg_prepared_statements')
+    const prepared = await session.rows(
+      'SELECT (generic_plans + custom_plans)::text AS uses FROM pg_prepared_statements',
+    )
     expect(prepared).toEqual([{ uses: '2' }])
     await session.close()
   })

@@ -278,7 +278,10 @@ export class Session {
 }
 
 /** `together` for two sessions, which may be one. */
-export function allTogether<T>([first, second]: readonly [Session, Session], work: () => Promise<T>): Promise<T> {
+export function allTogether<T>(
+  [first, second]: readonly [Session, Session],
+  work: () => Promise<T>,
+): Promise<T> {
   return first.together(() => second.together(work))
 }
 

@@ -125,11 +125,7 @@ export class PipelineExecutor {
   }
 
   /** False: a repair has just been requested, so the run continues. */
-  async #end(
-    claim: Claim,
-    status: 'SUCCESS' | 'PAUSED' | 'CANCELLED',
-    notes?: EndNotes,
-  ): Promise<boolean> {
+  async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED', notes?: EndNotes): Promise<boolean> {
     failpoint('run.finishing')
     const totals = await this.#parts.queue.finish(claim, { status }, notes)
     failpoint('run.finished')

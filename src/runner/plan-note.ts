@@ -3,7 +3,7 @@ import type { RunPlan } from '../model/claim.js'
 /** A run that is over by then has its plan recorded with its end. */
 const NOTE_AFTER_MS = 200
 
-/** Records the plan of an attempt: on its own while the run goes on, or with the statement that ends it. */
+/** Records the plan of an attempt: on its own while the run is in progress, or with the statement that ends it. */
 export class PlanNote {
   readonly #plan: RunPlan
   readonly #write: (plan: RunPlan) => Promise<void>

@@ -60,7 +60,11 @@ export class Database implements Queryable {
     const session = await this.#connect()
     try {
       const name = this.#isDirect ? nameOfKept(text) : undefined
-      const { rows } = await session.query<R>({ text, values: [...values], ...(name === undefined ? {} : { name }) })
+      const { rows } = await session.query<R>({
+        text,
+        values: [...values],
+        ...(name === undefined ? {} : { name }),
+      })
       session.release()
       return rows
     } catch (raised) {

@@ -132,11 +132,7 @@ export class BatchRunner {
     return this.#state.position.unpublished ?? []
   }
 
-  async run(
-    step: string,
-    work: BatchWork,
-    { earlier = [], follows }: BatchOptions = {},
-  ): Promise<BatchDone> {
+  async run(step: string, work: BatchWork, { earlier = [], follows }: BatchOptions = {}): Promise<BatchDone> {
     const { session, isTransactional } = this.#parts
     const started = performance.now()
     const id = this.#nextId()

@@ -65,30 +65,41 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks())
 
 const touch = (count: number) =>
-  source.query(`UPDATE content.rating SET score = score + 1, modified = clock_timestamp() WHERE id <= ${count}`)
+  source.query(
+    `UPDATE content.rating SET score = score + 1, modified = clock_timestamp() WHERE id <= ${count}`,
+  )
 
 it.each([
   ['key', { incrementalKey: 'updated_at' }, { none: 17, few: 30 }],
   ['wal', {}, { none: 15, few: 28 }],
-] as const)('a run with capture "%s" takes no more round trips than it needs', async (capture, more, most) => {
-  const spec: Partial<PipelineSpec> = { mode: 'incremental', capture, keyColumns: ['id'], sourceConnection: 'src', ...more }
-  const mart = `analytics.stats_${capture}`
-  const { id } = await aPipeline(main, { sourceQuery: STATS, targetTable: mart, ...spec })
-  const succeeds = async () => {
-    trips = []
-    expect(await run(main, id)).toMatchObject({ status: 'SUCCESS' })
-    // Until the run has left its session.
-    return trips.filter((text) => !text.startsWith('CLOSE ALL'))
-  }
-  // The first fills the mart, the second examines it, and the first with changes asks the planner and audits.
-  for (let round = 0; round < 3; round++) {
+] as const)(
+  'a run with capture "%s" takes no more round trips than it needs',
+  async (capture, more, most) => {
+    const spec: Partial<PipelineSpec> = {
+      mode: 'incremental',
+      capture,
+      keyColumns: ['id'],
+      sourceConnection: 'src',
+      ...more,
+    }
+    const mart = `analytics.stats_${capture}`
+    const { id } = await aPipeline(main, { sourceQuery: STATS, targetTable: mart, ...spec })
+    const succeeds = async () => {
+      trips = []
+      expect(await run(main, id)).toMatchObject({ status: 'SUCCESS' })
+      // Until the run has left its session.
+      return trips.filter((text) => !text.startsWith('CLOSE ALL'))
+    }
+    // The first fills the mart, the second examines it, and the first with changes asks the planner and audits.
+    for (let round = 0; round < 3; round++) {
+      await touch(10)
+      await succeeds()
+    }
+    const none = await succeeds()
+    expect(none.length, none.join('\n')).toBeLessThanOrEqual(most.none)
     await touch(10)
-    await succeeds()
-  }
-  const none = await succeeds()
-  expect(none.length, none.join('\n')).toBeLessThanOrEqual(most.none)
-  await touch(10)
-  const few = await succeeds()
-  expect(few.length, few.join('\n')).toBeLessThanOrEqual(most.few)
-  expect(await rowTexts(main, `SELECT * FROM ${mart}`)).toEqual(await rowTexts(source, STATS))
-})
+    const few = await succeeds()
+    expect(few.length, few.join('\n')).toBeLessThanOrEqual(most.few)
+    expect(await rowTexts(main, `SELECT * FROM ${mart}`)).toEqual(await rowTexts(source, STATS))
+  },
+)

@@ -101,9 +101,7 @@ describe('what is recorded with the end of a run', () => {
     const claim = await on.aClaim()
     const heldBack = { reason: 'late', pid: 7, since: null }
     await on.queue.finish(claim, { status: 'SUCCESS' }, { plan, measured: { ...measured, heldBack } })
-    expect(await noted(claim.runId)).toEqual([
-      { status: 'SUCCESS', ...plan, held_back: heldBack, blocks: 3 },
-    ])
+    expect(await noted(claim.runId)).toEqual([{ status: 'SUCCESS', ...plan, held_back: heldBack, blocks: 3 }])
   })
 
   it('does not replace a plan that was recorded before', async () => {

@@ -75,7 +75,15 @@ export class CapturedChanges implements ChangeSource {
       this.#wake()
     })
     const { head, main } = opened
-    this.#reader = new ChangeReader({ head: head.id, known: head, main, sourceUrl, signals, signal, mostEntries })
+    this.#reader = new ChangeReader({
+      head: head.id,
+      known: head,
+      main,
+      sourceUrl,
+      signals,
+      signal,
+      mostEntries,
+    })
   }
 
   /** Registers the pipeline before it reads for the first time, so that no entry is removed that it needs. */
@@ -83,8 +91,7 @@ export class CapturedChanges implements ChangeSource {
     const { connection, pipelineId, trace, source, last } = parts
     const head = found?.head ?? (await ensureHead(main, connection))
     if (last === null) await requirePublished(source, head, trace.tables)
-    if (found?.isRegistered !== true)
-      await registerPipeline(main, { head, pipelineId }, neededTables(trace))
+    if (found?.isRegistered !== true) await registerPipeline(main, { head, pipelineId }, neededTables(trace))
     return new CapturedChanges(parts, { main, head })
   }
 

@@ -44,7 +44,8 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
   if (trace === null) return null
   const { pipeline } = claim
   const most = mostEntries(facts)
-  if (pipeline.capture === 'xmin') return RowVersions.open(source, trace, { last: state.position.xmin ?? null, most })
+  if (pipeline.capture === 'xmin')
+    return RowVersions.open(source, trace, { last: state.position.xmin ?? null, most })
   if (pipeline.capture === 'wal') return openLog(parts, trace)
   if (!trace.trace.traced || trace.followed === null) return null
   const key = modified[0]!

@@ -106,7 +106,10 @@ function whyUnseen({ alwaysFull, hiddenTables: [hidden] }: QueryTrace): string |
 }
 
 /** Rows of a table as images; null: too many. */
-export async function readImages(source: Session, { from, columns, most }: ReadRows): Promise<Image[] | null> {
+export async function readImages(
+  source: Session,
+  { from, columns, most }: ReadRows,
+): Promise<Image[] | null> {
   const texts = columns.map((name) => `t.${quoteIdentifier(name)}::text AS ${quoteIdentifier(name)}`)
   const selected = texts.length === 0 ? '1 AS found' : texts.join(', ')
   const read = (limit: number) => source.rows(`SELECT ${selected} FROM ${from} LIMIT ${limit}`)

@@ -98,19 +98,23 @@ export class ChangedRows<Rows> implements Step {
     this.#done = true
     const isLive = this.#parts.live !== undefined
     let failed: Pick<FailedAudit, 'rows' | 'key'> | null = null
-    const done = await batches.run(this.name, async (id) => {
-      const began = performance.now()
-      const change = await finish(id)
-      const written = performance.now()
-      failed = await this.#compare(collected)
-      const spent = {
-        runMs: collected.ms + performance.now() - began,
-        auditMs: collected.auditMs + performance.now() - written,
-      }
-      const moved = movedTo(batches.state, next)
-      const state = this.#parts.isExact ? this.#audited(moved, { collected, failed, spent }) : moved
-      return { change, state, ends: !isLive && failed === null, joins: isLive }
-    }, collected.isOpen ? { follows: 'COMMIT; ' } : {})
+    const done = await batches.run(
+      this.name,
+      async (id) => {
+        const began = performance.now()
+        const change = await finish(id)
+        const written = performance.now()
+        failed = await this.#compare(collected)
+        const spent = {
+          runMs: collected.ms + performance.now() - began,
+          auditMs: collected.auditMs + performance.now() - written,
+        }
+        const moved = movedTo(batches.state, next)
+        const state = this.#parts.isExact ? this.#audited(moved, { collected, failed, spent }) : moved
+        return { change, state, ends: !isLive && failed === null, joins: isLive }
+      },
+      collected.isOpen ? { follows: 'COMMIT; ' } : {},
+    )
     await this.#parts.changes.applied(next)
     if (failed !== null) {
       ledger.auditFailed({

@@ -28,7 +28,8 @@ export class Pass<Rows> implements Step {
     const isFirst = !this.#began
     this.#began = true
     const { batches } = this.#attempt
-    if (portion !== null) return batches.run(this.name, (id) => this.#write(portion, id), { earlier: portion.phases })
+    if (portion !== null)
+      return batches.run(this.name, (id) => this.#write(portion, id), { earlier: portion.phases })
     if (!isFirst || !progression.unfinished) return null
     // An unfinished pass has no more rows: only its position has to be removed.
     return batches.run(this.name, async () => ({
