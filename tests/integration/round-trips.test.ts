@@ -7,6 +7,7 @@ import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
+import { waitFor } from '../support/wait.js'
 
 const TABLES = `
   CREATE SCHEMA content;
@@ -63,6 +64,16 @@ beforeEach(() => {
   })
 })
 afterEach(() => vi.restoreAllMocks())
+
+async function isLeft(): Promise<boolean> {
+  const used =
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name ~ '^vitrina-(run |changes$)'"
+  const [inMain, inSource] = await Promise.all([
+    main.query(`${used} AND application_name <> 'vitrina-changes'`),
+    source.query(used),
+  ])
+  return inMain.length + inSource.length === 0
+}
 
 const touch = (count: number) =>
   source.query(
