@@ -82,7 +82,7 @@ const touch = (count: number) =>
 
 it.each([
   ['key', { incrementalKey: 'updated_at' }, { none: 18, few: 30 }],
-  ['wal', {}, { none: 16, few: 28 }],
+  ['wal', {}, { none: 16, few: 32 }],
 ] as const)(
   'a run with capture "%s" takes no more round trips than it needs',
   async (capture, more, most) => {
