@@ -5,6 +5,7 @@ import { BulkEncoder } from './bulk-encoder.js'
 import { documentId, keyOfId } from './document-id.js'
 import { normalJson, parseExact } from './exact-json.js'
 import { KeySet } from './key-set.js'
+import { versionOf } from './versions.js'
 
 describe('an _id', () => {
   const PARTS = ['', '~', '|', '~~', '~|', '|~', 'a', 'a|b', '~#', '#', '\\', 'é']

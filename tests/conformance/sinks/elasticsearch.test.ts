@@ -46,6 +46,8 @@ for (const [place, write_mode] of MODES.entries()) {
       return {
         env: { ELASTICSEARCH_URL: server.url, ALLOWED_ES_INDEXES: 'm_*' },
         options: { write_mode },
+        isParted: true,
+        acceptsLate: write_mode === 'update',
         target: (name) => `es:${name}`,
         read: (_database, name) => read(server.url, name),
         tamper: (_database, name) => tamper(server.url, name),

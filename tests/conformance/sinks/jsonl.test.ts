@@ -13,6 +13,7 @@ sinkSuite({
     return {
       env: { JSONL_FOLDER: folder },
       sinks: [jsonl],
+      isParted: false,
       target: (name) => `jsonl:${name}`,
       read: async (_database, name) => {
         const text = await readFile(join(folder, `${name}.jsonl`), 'utf8').catch(() => null)

@@ -15,6 +15,7 @@ sinkSuite({
     return {
       env: { VITRINA_TYPESCRIPT_TASKS: folder },
       transform: 'unchanged',
+      isParted: true,
       target: (name) => `analytics.${name}`,
       read: async (database, name) => {
         const [table] = await database.query<{ found: string | null }>(

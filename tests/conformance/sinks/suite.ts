@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readSettings } from '../../../src/config/settings.js'
 import { createInspection } from '../../../src/main/inspection.js'
 import { targetRules } from '../../../src/main/targets.js'
 import type { Check, OnFailure } from '../../../src/model/check.js'
 import type { PipelineSpec } from '../../../src/model/pipeline.js'
+import { kindOf } from '../../../src/model/target.js'
+import type { Inspector } from '../../../src/ports/inspector.js'
 import type { Reconciler } from '../../../src/ports/reconciler.js'
+import type { Sink } from '../../../src/ports/sink.js'
 import type { SinkModule } from '../../../src/sinks/index.js'
 import { catalogStores } from '../../../src/store/catalog-stores.js'
 import { Database } from '../../../src/store/database.js'
@@ -17,6 +20,7 @@ import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
 import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
 import { waitFor } from '../../support/wait.js'
+import { partPromises } from './parts.js'
 
 /** A row of the mart as its readers see it, each value as text. */
 export interface SeenRow {
@@ -33,6 +37,10 @@ export interface SinkServer {
   /** A function that every pipeline sends its rows through: tables then pass through the same engine as sinks. */
   readonly transform?: string
   readonly options?: Readonly<Record<string, unknown>>
+  /** It takes the parts of a run from several runners. */
+  readonly isParted: boolean
+  /** Its server does not refuse what is sent late: see the guide of the sink. */
+  readonly acceptsLate?: boolean
   /** The address of a mart with this name. */
   target(name: string): string
   /** Null: there is no such mart. */
@@ -88,6 +96,26 @@ const through = (transform: string, sourceQuery: string): PipelineOverrides => (
   ],
 })
 
+/** The sink of a mart with columns id, title and n. */
+async function openMart(
+  targets: ReturnType<typeof targetRules>,
+  server: SinkServer,
+  { name, replaces }: { readonly name: string; readonly replaces: boolean },
+): Promise<Sink> {
+  const found = kindOf(server.target(name), targets)!
+  const read = found.kind.readOptions(server.options ?? {})
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+  const columns = Object.entries({ id: 'bigint', title: 'text', n: 'integer' }).map(([column, type]) => ({
+    ...{ name: column, type, typeOid: 0, base: null, notNull: column === 'id' },
+  }))
+  const { signal } = new AbortController()
+  const sink = await found.kind.open({
+    ...{ name: found.name, columns, key: ['id'], options: read.options, brake: 1, signal, replaces },
+  })
+  onTestFinished(() => sink.close())
+  return sink
+}
+
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What every sink promises, on a real server. */
@@ -101,6 +129,8 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
     let database: TestDatabase
     let runner: Awaited<ReturnType<typeof aRunner>>
     let reconciler: Reconciler
+    let inspector: Inspector
+    let targets: ReturnType<typeof targetRules>
     let catalog: ReturnType<typeof catalogStores>['catalog']
     let closing: (() => Promise<void>) | null = null
 
@@ -118,14 +148,20 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       const settings = readSettings({ DATABASE_URL: database.url, ...server.env })
       const pool = new Database(database.loginUrl('meta'), { name: 'test', size: 2 })
       catalog = catalogStores(pool).catalog
-      reconciler = createInspection(database.loginUrl('reader'), database.loginUrl('meta'), {
+      targets = targetRules(settings, server.sinks)
+      const inspection = createInspection(database.loginUrl('reader'), database.loginUrl('meta'), {
         connections: new Map(),
-        targets: targetRules(settings, server.sinks),
+        targets,
         sourceSchemas: ['content'],
         transforms: createTransforms(settings),
         engine: anEngine(),
-      }).reconciler
-      closing = () => pool.close()
+      })
+      reconciler = inspection.reconciler
+      inspector = inspection.inspector
+      closing = async () => {
+        await inspector.close()
+        await pool.close()
+      }
     }, 300_000)
     beforeEach((context) => {
       if (missing !== null) context.skip(missing)
@@ -411,6 +447,22 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       expect(await runEnded(database, repair)).toMatchObject({ status: 'SUCCESS', error: null })
       expect((await compare()).matches).toBe(true)
       await mart.expectEqual()
+    })
+
+    partPromises({
+      promise,
+      aMart,
+      server: () => server,
+      database: () => database,
+      anotherRunner: async () => {
+        const another = await startRunner()
+        return () => another.stop()
+      },
+      validate: async (id) => {
+        const pipeline = await catalog.getPipeline(id)
+        return inspector.validate(pipeline!, new AbortController().signal)
+      },
+      openSink: (name, replaces) => openMart(targets, server, { name, replaces }),
     })
 
     if (crashes.length === 0) return
