@@ -9,7 +9,7 @@ sinkSuite({
   crashes: inTurn(BETWEEN_SERVERS, 2),
   start: async () => ({
     env: { CLICKHOUSE_URL: server.url, ALLOWED_CH_TABLES: '*' },
-    isParted: false,
+    isParted: true,
     target: (name) => `ch:${name}`,
     read: async (_database, name) => {
       const found = await server.rows(`SELECT count() FROM system.tables WHERE name = '${name}'`)

@@ -17,7 +17,7 @@ sinkSuite({
         S3_ACCESS_KEY_ID: s3.accessKeyId,
         S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
       },
-      isParted: false,
+      isParted: true,
       target: (name) => `s3:marts/${name}`,
       read: async (_database, name) => {
         const rows = await readWithDuckdb(
