@@ -8,8 +8,8 @@ import type { TextValues } from '../../../src/sql/copy-text.js'
 import { RowBatch } from '../../../src/sql/row-batch.js'
 import type { TestDatabase } from '../../support/database.js'
 import { type RunRow, requestRun, runById, runEnded } from '../../support/runs.js'
+import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
 import { waitFor } from '../../support/wait.js'
-import type { SeenRow, SinkServer } from './suite.js'
 
 /** A mart of the suite. */
 export interface SuiteMart {
@@ -24,8 +24,14 @@ export interface SuiteMart {
 export interface PartsSuite {
   readonly promise: (title: string, test: () => Promise<void>) => void
   readonly database: () => TestDatabase
+  readonly isParted: boolean
   readonly server: () => SinkServer
-  readonly aMart: (rows: number, spec?: Partial<PipelineSpec>, query?: string) => Promise<SuiteMart>
+  readonly aMart: (
+    rows: number,
+    spec?: Partial<PipelineSpec>,
+    query?: string,
+    transform?: string,
+  ) => Promise<SuiteMart>
   /** Another runner, until the returned function is called. */
   readonly anotherRunner: () => Promise<() => Promise<void>>
   readonly validate: (id: string) => Promise<Validation>
@@ -34,11 +40,13 @@ export interface PartsSuite {
 }
 
 const PARTS = 4
+const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What a sink promises if several runners write its mart at the same time; others stay one stream. */
 export function partPromises(suite: PartsSuite): void {
   const { promise, aMart } = suite
-  const partsOf = (count: number) => (suite.server().isParted ? count : 0)
+  const { isParted } = suite
+  const parts = isParted ? PARTS : 0
   const checksOf = (id: string, checks: readonly object[]) =>
     suite
       .database()
@@ -51,7 +59,6 @@ export function partPromises(suite: PartsSuite): void {
     'in parts holds every row of the source once, as in one stream, and loses what it lost',
     async () => {
       const stop = await suite.anotherRunner()
-      const parts = partsOf(PARTS)
       for (const spec of [{ deletes: 'sweep' }, { fullStrategy: 'replace' }] as const) {
         const mart = await aMart(2_000, { parallelism: PARTS, deleteBrake: 1, ...spec })
         const all = { status: 'SUCCESS', error: null, parts_total: parts, parts_done: parts }
@@ -70,6 +77,18 @@ export function partPromises(suite: PartsSuite): void {
     },
   )
 
+  promise('says in validation why its runs are one stream, if they are', async () => {
+    const mart = await aMart(10, { parallelism: PARTS })
+    const { warnings } = await suite.validate(mart.id)
+    const found = warnings.filter(({ code }) => code === 'ONE_STREAM').map(({ message }) => message)
+    if (isParted) expect(found).toEqual([])
+    else
+      expect(found).toEqual([
+        expect.stringMatching(/^Runs are not cut into parts: .+ takes rows from one runner at a time\.$/),
+      ])
+  })
+
+  if (!isParted) return
   promise('in parts takes the first pass of a pipeline that follows changes', async () => {
     const mart = await aMart(800, {
       mode: 'incremental',
@@ -77,11 +96,31 @@ export function partPromises(suite: PartsSuite): void {
       deletes: 'sweep',
       parallelism: PARTS,
     })
-    expect(await mart.run()).toMatchObject({ status: 'SUCCESS', parts_done: partsOf(PARTS), rows_read: 800 })
+    expect(await mart.run()).toMatchObject({ status: 'SUCCESS', parts_done: PARTS, rows_read: 800 })
     await suite.database().query(`UPDATE ${mart.source} SET n = 100 WHERE id <= 3`)
     await suite.database().query(`DELETE FROM ${mart.source} WHERE id = 10`)
     expect(await mart.run()).toMatchObject({ status: 'SUCCESS', parts_total: 0 })
     await mart.expectEqual()
+  })
+
+  promise('in parts sends every row through the transforms', async () => {
+    if (suite.server().transform !== undefined) return
+    for (const fullStrategy of ['upsert', 'replace'] as const) {
+      const mart = await aMart(300, { fullStrategy, parallelism: PARTS }, QUERY, 'shout')
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null, parts_done: PARTS })
+      const titles = (await mart.read())!.map(({ id, title }) => `${id} ${title}`)
+      expect(titles.sort()).toEqual(Array.from({ length: 300 }, (_, n) => `${n + 1} Title ${n + 1}!`).sort())
+    }
+  })
+
+  promise('in parts holds one row for each key that transforms give to rows of several parts', async () => {
+    if (suite.server().transform !== undefined) return
+    for (const fullStrategy of ['upsert', 'replace'] as const) {
+      const mart = await aMart(300, { fullStrategy, parallelism: PARTS }, QUERY, 'fold')
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null, parts_done: PARTS })
+      const ids = (await mart.read())!.map(({ id }) => Number(id))
+      expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n))
+    }
   })
 
   promise('in parts is replaced as a whole: readers see the old mart or the new one', async () => {
@@ -144,7 +183,6 @@ export function partPromises(suite: PartsSuite): void {
   })
 
   promise('in parts is continued by the run after a pause, which executes what is left', async () => {
-    if (!suite.server().isParted) return
     const mart = await aMart(800, { parallelism: 40 })
     const first = await requestRun(suite.database(), mart.id)
     await waitFor(async () => (await runById(suite.database(), first)).parts_done > 2, { what: 'some parts' })
@@ -164,21 +202,10 @@ export function partPromises(suite: PartsSuite): void {
     expect(marks).toHaveLength(0)
   })
 
-  promise('says in validation why its runs are one stream, if they are', async () => {
-    const mart = await aMart(10, { parallelism: PARTS })
-    const { warnings } = await suite.validate(mart.id)
-    const found = warnings.filter(({ code }) => code === 'ONE_STREAM').map(({ message }) => message)
-    if (suite.server().isParted) expect(found).toEqual([])
-    else
-      expect(found).toEqual([
-        expect.stringMatching(/^Runs are not cut into parts: .+ takes rows from one runner at a time\.$/),
-      ])
-  })
-
   promise('keeps what a later claim of a part wrote, whatever an earlier one sends', async () => {
-    const { isParted, acceptsLate = false, transform } = suite.server()
+    const { acceptsLate = false, transform } = suite.server()
     // A table commits the rows together with the line of the part.
-    if (!isParted || acceptsLate || transform !== undefined) return
+    if (acceptsLate || transform !== undefined) return
     await new LateClaims(suite).test()
   })
 }

@@ -1,4 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readSettings } from '../../../src/config/settings.js'
 import { createInspection } from '../../../src/main/inspection.js'
@@ -9,7 +13,6 @@ import { kindOf } from '../../../src/model/target.js'
 import type { Inspector } from '../../../src/ports/inspector.js'
 import type { Reconciler } from '../../../src/ports/reconciler.js'
 import type { Sink } from '../../../src/ports/sink.js'
-import type { SinkModule } from '../../../src/sinks/index.js'
 import { catalogStores } from '../../../src/store/catalog-stores.js'
 import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
@@ -19,36 +22,9 @@ import { anEngine } from '../../support/engine.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
 import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
+import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
 import { waitFor } from '../../support/wait.js'
 import { partPromises } from './parts.js'
-
-/** A row of the mart as its readers see it, each value as text. */
-export interface SeenRow {
-  readonly id: string
-  readonly title: string | null
-  readonly n: string | null
-}
-
-/** A server that marts live on, and an eye that does not look through the code under test. */
-export interface SinkServer {
-  readonly env: Readonly<Record<string, string>>
-  /** Sinks that are not part of the product. */
-  readonly sinks?: readonly SinkModule[]
-  /** A function that every pipeline sends its rows through: tables then pass through the same engine as sinks. */
-  readonly transform?: string
-  readonly options?: Readonly<Record<string, unknown>>
-  /** It takes the parts of a run from several runners. */
-  readonly isParted: boolean
-  /** Its server does not refuse what is sent late: see the guide of the sink. */
-  readonly acceptsLate?: boolean
-  /** The address of a mart with this name. */
-  target(name: string): string
-  /** Null: there is no such mart. */
-  read(database: TestDatabase, name: string): Promise<SeenRow[] | null>
-  /** Removes row 1, changes the title of row 2 to `wrong` and adds row 9999, without the pipeline noticing. */
-  tamper(database: TestDatabase, name: string): Promise<void>
-  close(): Promise<void>
-}
 
 interface Suite {
   readonly name: string
@@ -56,6 +32,8 @@ interface Suite {
   start(): Promise<SinkServer | { readonly missing: string }>
   /** Where a runner is killed. */
   readonly crashes: readonly string[]
+  /** It takes the parts of a run from several runners; not given: it does. */
+  readonly isParted?: boolean
   /** Which of the promises are tested; not given: all. */
   includes?(promise: string): boolean
 }
@@ -86,6 +64,15 @@ async function requestRepair(
   await client.query('COMMIT')
   return rows[0].current_run_id
 }
+
+/** Functions for every mart that is not behind one already. */
+const TASKS = {
+  shout: "{ ...row, title: row.title + '!' }",
+  fold: '{ ...row, id: Number(row.id) % 50 }',
+}
+
+const taskOf = (name: string, row: string) =>
+  `import { task } from 'vitrina'\ntask('${name}', {}, (rows) => rows.map((row) => (${row})))\n`
 
 /** Reads by the query, and sends every row through one function. */
 const through = (transform: string, sourceQuery: string): PipelineOverrides => ({
@@ -119,12 +106,13 @@ async function openMart(
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What every sink promises, on a real server. */
-export function sinkSuite({ name, start, crashes, includes = () => true }: Suite): void {
+export function sinkSuite({ name, start, crashes, isParted = true, includes = () => true }: Suite): void {
   const promise = (title: string, test: () => Promise<void>) => {
     if (includes(title)) it(title, test)
   }
   describe(`a mart in ${name}`, () => {
     let server: SinkServer
+    const tasks = mkdtempSync(join(tmpdir(), 'vitrina-suite-'))
     let missing: string | null = null
     let database: TestDatabase
     let runner: Awaited<ReturnType<typeof aRunner>>
@@ -141,6 +129,8 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
         return
       }
       server = started
+      for (const [task, row] of Object.entries(TASKS))
+        await writeFile(join(tasks, `${task}.ts`), taskOf(task, row))
       database = await aDatabase()
       await database.query('CREATE SCHEMA IF NOT EXISTS content')
       await database.query('CREATE SCHEMA IF NOT EXISTS analytics')
@@ -170,16 +160,22 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       await runner?.stop()
       await closing?.()
       await server?.close()
+      await rm(tasks, { recursive: true, force: true })
     })
 
     const startRunner = () =>
       aRunner(database, {
-        env: server.env,
+        env: { VITRINA_TYPESCRIPT_TASKS: tasks, ...server.env },
         ...(server.sinks === undefined ? {} : { sinks: server.sinks }),
       })
 
     /** A source table of its own with rows 1 to `rows`, and a pipeline that brings it into a mart of its own. */
-    const aMart = async (rows: number, spec: Partial<PipelineSpec> = {}, query = QUERY) => {
+    const aMart = async (
+      rows: number,
+      spec: Partial<PipelineSpec> = {},
+      query = QUERY,
+      transform = server.transform,
+    ) => {
       const mart = `m_${randomBytes(4).toString('hex')}`
       const source = `content.${mart}`
       await database.query(
@@ -194,7 +190,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       const sourceQuery = query.replaceAll('content.thing', source)
       const { id } = await aPipeline(database, {
         sourceQuery,
-        ...(server.transform === undefined ? {} : through(server.transform, sourceQuery)),
+        ...(transform === undefined ? {} : through(transform, sourceQuery)),
         targetTable: server.target(mart),
         targetOptions: server.options ?? {},
         keyColumns: ['id'],
@@ -452,6 +448,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
     partPromises({
       promise,
       aMart,
+      isParted,
       server: () => server,
       database: () => database,
       anotherRunner: async () => {
