@@ -20,6 +20,12 @@ const WAYS = {
 type Way = keyof typeof WAYS
 type How = 'kill' | 'freeze'
 
+interface Struck {
+  readonly way: Way
+  readonly how: How
+  readonly point: string
+}
+
 /** Points that every runner passes in a part. */
 const IN_A_PART = ['part.claimed', 'part.read', 'part.sent', 'part.written', 'part.committed'] as const
 /** Points of the holder of the run: in its parts, and where it begins and ends them. */
@@ -155,9 +161,9 @@ export function sinkPartsSuite({ name, place, start }: Suite): void {
     const helpers = ways.flatMap((way) =>
       both.flatMap((how) => IN_A_PART.map((point) => ({ way, how, point }))),
     )
-    const key = (one: unknown) => `${name} ${JSON.stringify(one)}`
-    const some = sampleOf(helpers, {
-      key: (one) => key(one),
+    const key = (one: Struck) => `${name} ${JSON.stringify(one)}`
+    const some = sampleOf<Struck>(helpers, {
+      key,
       labels: ({ way, how, point }) => [point, how, `${how} ${way}`],
     })
 
@@ -190,8 +196,8 @@ export function sinkPartsSuite({ name, place, start }: Suite): void {
           .map((point) => ({ way, how, point })),
       ),
     )
-    const someHolders = sampleOf(holders, {
-      key: (one) => key(one),
+    const someHolders = sampleOf<Struck>(holders, {
+      key,
       labels: ({ way, how, point }) => [point, `${how} ${way}`],
     })
 
