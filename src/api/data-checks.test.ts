@@ -166,6 +166,7 @@ describe('the checks of a pipeline', () => {
   it.each([
     ['several statements', 'true; DELETE FROM analytics.film_dim'],
     ['a closed parenthesis', 'true) OR (SELECT true FROM auth.users LIMIT 1) IS NULL OR (true'],
+    ['parentheses that close those around it, which would switch off other checks', 'true) OR (true'],
     ['another column', 'true), (1'],
     ['another clause', 'true) FROM auth.users WHERE (true'],
     ['a union', 'true) UNION SELECT (false'],
