@@ -3393,6 +3393,8 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description When a run is requested to keep the data fresh. */
+            freshness_due_at: string | null;
             /** @description The id of the pipeline. */
             id: string;
             /** @description The last run that ended. */
@@ -3439,7 +3441,7 @@ export interface components {
             mode: "full" | "incremental";
             /** @description Its name. */
             name: string;
-            /** @description When it runs next. */
+            /** @description When it runs next by its schedule. */
             next_run_at: string | null;
             /** @description Quarantined rows that are not replayed or discarded yet; counted up to 1,000. */
             quarantined: number;

@@ -135,6 +135,8 @@ describe('A pipeline with a freshness', () => {
       breached: false,
       cause: null,
     })
+    const { items } = (await api.get('/pipelines/overview')).json()
+    expect(items).toMatchObject([{ id, freshness_due_at: found.due_at, budget_seconds: 3600 }])
     expect(found.budget_left_seconds! + found.age_seconds!).toBeCloseTo(3600)
     expect(Date.parse(found.due_at!)).toBeLessThan(Date.parse(found.data_as_of!) + 3_600_000)
   })
