@@ -299,6 +299,51 @@ describe('secrets of channels', () => {
   })
 })
 
+describe('one rule, channel or caller', () => {
+  it('does not keep the messages of other rules waiting, however many events it has', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const { id, fail } = await aReportingPipeline(database)
+    const quiet = await aRule(database, { quiet_from: '00:00', quiet_to: '23:59', enabled: true })
+    await database.query(
+      `INSERT INTO etl.etl_outbox (rule_id, event, group_key, pipeline_id, pipeline_name)
+       SELECT $1, 'failed', 'X', $2, 'x' FROM generate_series(1, 5100)`,
+      [quiet, id],
+    )
+    await aRule(database, { name: 'urgent' })
+    await fail()
+    const now = () => new Date('2026-11-16T12:00:00Z')
+    await database.query("UPDATE etl.etl_outbox SET at = '2026-11-16T11:00:00Z'")
+    await aDispatcher(database, { env: webhookEnv(receiver.url), now }).deliver()
+    expect(receiver.posts.map(({ body }) => JSON.parse(body).data.rule)).toEqual(['urgent'])
+  })
+
+  it('cannot send more than ten test messages a minute', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const api = anApi(database.loginUrl('meta'), { env: webhookEnv(receiver.url) })
+    onTestFinished(() => api.close())
+    const test = () => api.post('/notifications/test', { channel: 'hook' })
+    const answers = await Promise.all(Array.from({ length: 20 }, test))
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    expect([refused.length, refused[0]?.json()]).toMatchObject([10, { code: 'RATE_LIMITED' }])
+    expect(receiver.posts).toHaveLength(10)
+  })
+
+  it('cannot create rules without end', async () => {
+    const database = await aDatabase()
+    const api = anApi(database.loginUrl('meta'), { env: webhookEnv('http://127.0.0.1:1') })
+    onTestFinished(() => api.close())
+    await database.query(
+      "INSERT INTO etl.etl_notification_rules (name, events, channel) SELECT 'r' || n, '{failed}', 'hook' FROM generate_series(1, 199) AS n",
+    )
+    const make = (name: string) => api.post('/notifications', { name, events: ['failed'], channel: 'hook' })
+    expect((await make('last')).statusCode).toBe(201)
+    const refused = await make('one more')
+    expect([refused.statusCode, refused.json().detail]).toEqual([422, expect.stringContaining('200')])
+  })
+})
+
 it('only the triggers of the meta store write to the outbox', async () => {
   const database = await aDatabase()
   for (const login of ['reader', 'writer', 'meta'] as const) {
