@@ -10,8 +10,10 @@ import {
 import type { Check, CheckResult } from '../model/check.js'
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import { isAllowedTable } from '../model/target.js'
 import type { Session } from '../postgres/session.js'
-import { parseTable, quoteTable } from '../sql/identifiers.js'
+import { requireStoredInTargets } from '../sinks/postgres/stored-elsewhere.js'
+import { parseTable, quoteTable, type TableName } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { relateToSource } from './relate-to-source.js'
 
@@ -32,14 +34,18 @@ interface Evaluation {
 export async function evaluateChecks(session: Session, evaluation: Evaluation): Promise<CheckResult[]> {
   const { pipeline, rules, usual, openReader } = evaluation
   const address = finalTarget(pipeline)
+  // A target that was set with SQL has not been checked: the login of the API can read more than marts.
+  if (!isAllowedTable(parseTable(address), rules.targets)) throw refused(address, rules)
   const table = quoteTable(parseTable(address))
-  const columns = await columnsOf(session, table)
-  if (columns.length === 0)
+  const oid = await tableOid(session, parseTable(address))
+  if (oid === null)
     throw new VitrinaError(
       'CHECK_INVALID',
-      `${address} does not exist yet, so that its checks cannot be evaluated.`,
+      `${address} does not exist yet or is not a table, so that its checks cannot be evaluated.`,
       'Run the pipeline first.',
     )
+  await requireStoredInTargets(session, oid, rules.targets)
+  const columns = await columnsOf(session, oid)
   const key = await keyOf(session, table, pipeline.keyColumns)
   const mart = { session, table, key: key.length > 0 ? key : [columns[0]!.name], usual }
   await session.run(`SET statement_timeout = '${STATEMENT_TIMEOUT}'`)
@@ -52,6 +58,14 @@ export async function evaluateChecks(session: Session, evaluation: Evaluation): 
     else results.push(unusable(check, compiled))
   }
   return results
+}
+
+function refused(address: string, { targets }: CheckRules): VitrinaError {
+  return new VitrinaError(
+    'TARGET_REFUSED',
+    `${address} is not an allowed target (allowed: ${targets.tables.join(', ')}), so its checks are not evaluated.`,
+    'Change the target of the pipeline, or ask an administrator to extend ALLOWED_TARGET_TABLES.',
+  )
 }
 
 interface OneCheck {
@@ -122,11 +136,21 @@ async function inSnapshot<T>(session: Session, work: () => Promise<T>): Promise<
   }
 }
 
-async function columnsOf(session: Session, table: string): Promise<{ name: string; type: string }[]> {
+/** Null: there is no table of this name. A view could show any other table. */
+async function tableOid(session: Session, { schema, table }: TableName): Promise<string | null> {
+  const [row] = await session.rows(
+    `SELECT c.oid::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')`,
+    [schema, table],
+  )
+  return row?.oid ?? null
+}
+
+async function columnsOf(session: Session, oid: string): Promise<{ name: string; type: string }[]> {
   return session.rows<{ name: string; type: string }>(
     `SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
-      WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
-    [table],
+      WHERE attrelid = $1::oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+    [oid],
   )
 }
 
