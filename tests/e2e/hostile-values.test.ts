@@ -9,7 +9,7 @@ import { aConsoleStand } from './support/stand.js'
 const stand = aConsoleStand()
 const browser = aBrowser()
 
-const HOSTILE = '<img src=x onerror="window.attacked=1"><svg onload="window.attacked=1">'
+const HOSTILE = '<img src=x onerror=window.attacked=1><svg onload=window.attacked=1>'
 const RUN = randomUUID()
 let id = ''
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const made = await aPipeline(database, { name: `hostile ${HOSTILE}`, targetTable: 'analytics.hostile' })
   id = made.id
   await database.query(
-    `CREATE TABLE analytics.hostile (film_id text PRIMARY KEY, title text, "${HOSTILE.slice(0, 34)}" text)`,
+    `CREATE TABLE analytics.hostile (film_id text PRIMARY KEY, title text, "${HOSTILE.slice(0, 37)}" text)`,
   )
   await database.query('ALTER TABLE analytics.hostile OWNER TO vitrina_writer')
   await database.query('GRANT SELECT ON analytics.hostile TO vitrina_meta')

@@ -4,7 +4,7 @@ import { aDatabase } from '../support/database.js'
 /** Read only the number of runs that wait, for a program that starts runners. */
 const FOR_EVERYONE = ['runner_demand']
 
-it('functions with the privileges of the administrator fix the search_path, and nobody may call them by default', async () => {
+it('functions with the privileges of the administrator fix the search_path, and only the logins that need them may call them', async () => {
   const database = await aDatabase()
   const found = await database.query<{
     name: string

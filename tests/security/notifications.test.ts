@@ -30,7 +30,7 @@ const hook = (url: string, allowed?: string) => ({
   ...(allowed === undefined ? {} : { VITRINA_NOTIFY_ALLOWED_HOSTS: allowed }),
 })
 
-/** Continues the answer to EHLO for ever, a line at a time. */
+/** Continues the answer to EHLO without end, a line at a time. */
 function dripping(socket: Socket): void {
   socket.write('220 hello\r\n')
   socket.once('data', () => {
@@ -58,7 +58,7 @@ async function aMailServerThatRepeats(): Promise<number> {
       socket.write(
         line.startsWith('EHLO')
           ? '250-hello\r\n250 AUTH PLAIN\r\n'
-          : `535 you said ${line} and secret-pw\r\n`,
+          : `535 you sent ${line} and secret-pw\r\n`,
       )
     })
   })
@@ -285,7 +285,7 @@ describe('secrets of channels', () => {
     ])
       expect(seen.join('\n')).not.toContain(secret)
     expect(seen[0]).toContain('responded with 500: broken: cannot POST ***')
-    expect(seen[3]).toContain('535 you said')
+    expect(seen[3]).toContain('535 you sent')
   })
 
   it('are not quoted when a setting is invalid', () => {

@@ -180,7 +180,10 @@ describe('searches for the lock that a late run waits for', () => {
       `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, heartbeat_at) VALUES ('busy', 'h', 1, '1', 1, now() + interval '1 hour')
        ON CONFLICT (id) DO NOTHING`,
     )
-    await database.query("UPDATE etl.etl_pipelines SET created_at = now() - interval '1 hour' WHERE id = $1", [id])
+    await database.query(
+      "UPDATE etl.etl_pipelines SET created_at = now() - interval '1 hour' WHERE id = $1",
+      [id],
+    )
     await requestRun(database, id)
     await database.query(
       `WITH run AS (UPDATE etl.etl_runs SET status = 'RUNNING', started_at = now(), runner_id = 'busy' WHERE pipeline_id = $1 RETURNING id)
@@ -193,7 +196,10 @@ describe('searches for the lock that a late run waits for', () => {
 
   it('are shared and few, however often a viewer asks', async () => {
     const silent = await aSilentServer()
-    const { token, ask } = await anApiWith({ connections: ['silent'], urls: new Map([['silent', silent.url]]) })
+    const { token, ask } = await anApiWith({
+      connections: ['silent'],
+      urls: new Map([['silent', silent.url]]),
+    })
     const viewer = await token('viewer')
     const ids = await Promise.all(Array.from({ length: 8 }, () => aLateRun('silent')))
     const answers = Array.from({ length: 80 }, (_, n) => ask(viewer, `/pipelines/${ids[n % 8]}/freshness`))

@@ -45,7 +45,7 @@ export class NotificationService {
   readonly #store: NotificationStore
   readonly #channels: Channels
 
-  /** A test is a real message: nobody must be able to fill a mailbox with them. */
+  /** A test is a real message: no operator must be able to fill a mailbox with them. */
   readonly #tests = new RateLimit(TESTS_PER_MINUTE, undefined, {
     what: 'test messages to this channel',
     setting: null,
