@@ -2695,6 +2695,7 @@ export interface components {
          *       "schedule_timezone": "UTC",
          *       "after": "auto",
          *       "on_upstream_failure": "wait",
+         *       "consistency": "none",
          *       "quarantine_limit": 100,
          *       "delete_brake": 0.5,
          *       "checks": [],
@@ -2887,6 +2888,11 @@ export interface components {
             })[];
             /** @description Grows with every change; also the ETag. */
             config_version: number;
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @enum {string}
+             */
+            consistency: "none" | "group";
             /** @description When it was created. */
             created_at: string;
             /** @description Share of the mart that one run may delete before it fails. */
@@ -3133,6 +3139,12 @@ export interface components {
              *     ]
              */
             checks?: components["schemas"]["Check"][];
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -3477,6 +3489,8 @@ export interface components {
             capture?: ("key" | "xmin" | "wal") | null;
             /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
             checks?: components["schemas"]["Check"][] | null;
+            /** @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source. */
+            consistency?: ("none" | "group") | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
             /** @description sweep deletes rows from the mart that the source no longer has. */
@@ -4153,6 +4167,12 @@ export interface components {
              */
             checks?: components["schemas"]["Check"][];
             /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
+            /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
@@ -4389,6 +4409,12 @@ export interface components {
              *     ]
              */
             checks?: components["schemas"]["Check"][];
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -5872,6 +5898,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
@@ -6293,6 +6324,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
@@ -7660,6 +7696,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
