@@ -579,3 +579,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION etl.finish_group(jsonb) IS
   'Ends the runs of a group together, as etl.finish_run does: all of them or none.';
+
+REVOKE EXECUTE ON FUNCTION etl.mark_followers(uuid, timestamptz, uuid), etl.refresh_groups() FROM PUBLIC;
