@@ -37,7 +37,7 @@ import {
   listQuarantine,
   listRunners,
 } from './catalog-history.js'
-import { dueOf, orderGraph, pipelinesWithoutReads } from './catalog-order.js'
+import { dueOf, groupOf, orderGraph, pipelinesWithoutReads } from './catalog-order.js'
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import { listRuns, runSurroundings } from './catalog-runs.js'
@@ -118,6 +118,10 @@ export class CatalogRepository implements Catalog {
 
   orderGraph(): Promise<OrderGraph> {
     return orderGraph(this.#database)
+  }
+
+  groupOf(pipelineId: string): Promise<readonly string[] | null> {
+    return groupOf(this.#database, pipelineId)
   }
 
   dueOf(pipelineId: string): Promise<Due | null> {
