@@ -14,7 +14,7 @@ import { SqlGuard } from '../dist/guard/index.js'
 import { Session } from '../dist/postgres/session.js'
 import { MartReconciler } from '../dist/reconcile/reconciler.js'
 import { committedBy, momentOf } from '../dist/sources/postgres/changes.js'
-import { CatalogRepository } from '../dist/store/catalog.repository.js'
+import { CatalogRepository } from '../dist/store/catalog/catalog.repository.js'
 import { Database } from '../dist/store/database.js'
 import { migrate } from '../dist/store/migrate.js'
 

@@ -17,7 +17,7 @@ import { LOGINS, loginPassword } from '../dist/model/logins.js'
 import { Database } from '../dist/store/database.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
-import { RunQueueRepository } from '../dist/store/run-queue.repository.js'
+import { RunQueueRepository } from '../dist/store/runs/run-queue.repository.js'
 import { startRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({

@@ -10,7 +10,7 @@ import {
   type PipelineField,
 } from '../model/pipeline-fields.js'
 import { valuesOfSpec } from '../model/pipeline-spec.js'
-import { findPipeline } from './catalog-find.js'
+import { findPipeline } from './catalog/find.js'
 import { Database } from './database.js'
 
 let database: TestDatabase

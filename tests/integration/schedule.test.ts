@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Scheduler } from '../../src/runner/scheduler.js'
 import { Database } from '../../src/store/database.js'
-import { RunQueueRepository } from '../../src/store/run-queue.repository.js'
+import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
 import { Events } from '../../src/telemetry/events.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { createMeter } from '../../src/telemetry/meter.js'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { Database } from '../../src/store/database.js'
-import { RunQueueRepository } from '../../src/store/run-queue.repository.js'
+import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'

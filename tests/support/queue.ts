@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { BatchRecord, Claim } from '../../src/model/claim.js'
 import { NO_ROWS } from '../../src/model/run.js'
 import { Database } from '../../src/store/database.js'
-import { RunQueueRepository } from '../../src/store/run-queue.repository.js'
+import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
 import { aPipeline, type PipelineOverrides } from './builders.js'
 import { aDatabase } from './database.js'
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { VitrinaError } from '../../model/errors.js'
-import { type Packing, packingFor } from '../packing.js'
+import { type Packing, packingFor } from '../http/packing.js'
 import type { Api } from '../schemas/type-provider.js'
 
 const TYPES: Readonly<Record<string, string>> = {

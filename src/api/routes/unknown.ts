@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { VitrinaError } from '../../model/errors.js'
-import { pathOf, sendProblem } from '../problem.js'
+import { pathOf, sendProblem } from '../http/problem.js'
 import type { Api } from '../schemas/type-provider.js'
 
 interface Known {

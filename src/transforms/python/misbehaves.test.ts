@@ -145,10 +145,9 @@ describe('a Python function that misbehaves is killed and reported, and the next
     )
     const tasks = await someTasks(python(relay, GOOD))
     for (let round = 0; round < 5; round++) {
-      tasks.said.length = 0
       const chain = await tasks.open('relay', COLUMNS)
       await chain.run(RowBatch.ofRows(ROWS))
-      const said = await waitFor(async () => tasks.said[0], { what: 'the function to print' })
+      const said = await waitFor(async () => tasks.said[round], { what: 'the function to print' })
       await chain.close()
       await waitFor(async () => processesWith(MARKER, said.split(' ').at(-1)!).length === 0, {
         what: 'all of them to end',
