@@ -40,7 +40,6 @@ export type CheckFailpoint = (typeof CHECK_FAILPOINTS)[number]
 const armed = parse(process.env.VITRINA_FAILPOINT)
 let passed = 0
 
-
 /** The same before a group is published: every member is computed. */
 export const GROUP_FAILPOINTS = ['group.computed'] as const
 export type GroupFailpoint = (typeof GROUP_FAILPOINTS)[number]

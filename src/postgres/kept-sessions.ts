@@ -15,7 +15,7 @@ const IDLE_NAME = 'vitrina-idle'
 
 /** Opens the sessions of a run, or returns those that a group shares. */
 export interface SessionOpener {
-  open(url: string, name: string, signal: AbortSignal, side: 'source' | 'target'): Promise<Session>
+  open(url: string, name: string, signal: AbortSignal): Promise<Session>
 }
 
 interface Kept {

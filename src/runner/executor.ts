@@ -109,7 +109,11 @@ export class PipelineExecutor {
   }
 
   /** Computes one member of a group. Nothing is visible or recorded before the group is published. */
-  async compute(claim: Claim, transfer: Transfer, { lease, repairs, ...round }: MemberRound): Promise<Outcome> {
+  async compute(
+    claim: Claim,
+    transfer: Transfer,
+    { lease, repairs, ...round }: MemberRound,
+  ): Promise<Outcome> {
     const { queue, events } = this.#parts
     const { plan } = transfer
     const [held] = await Promise.all([queue.toReplay(claim), queue.planned(claim, plan)])

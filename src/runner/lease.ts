@@ -143,7 +143,11 @@ export class GroupLease implements Holding {
 
   get control(): Control {
     const all = this.#all.map(({ control }) => control)
-    return { pause: all.some(({ pause }) => pause), cancel: all.some(({ cancel }) => cancel), batchSize: null }
+    return {
+      pause: all.some(({ pause }) => pause),
+      cancel: all.some(({ cancel }) => cancel),
+      batchSize: null,
+    }
   }
 
   get isFresh(): boolean {

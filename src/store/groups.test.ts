@@ -128,7 +128,9 @@ describe('the runs of a group', () => {
       const held = (await claim())!
       expect(namesOf(held)).toEqual(['a', 'c', 'b'])
       expect(await claim()).toBeNull()
-      const runs = await on.database.query("SELECT DISTINCT group_run FROM etl.etl_runs WHERE status = 'RUNNING'")
+      const runs = await on.database.query(
+        "SELECT DISTINCT group_run FROM etl.etl_runs WHERE status = 'RUNNING'",
+      )
       expect(runs).toEqual([{ group_run: held.runId }])
       await on.queue.finishGroup(held.group!.map((one) => ({ claim: one, end: SUCCESS })))
     }
@@ -155,7 +157,10 @@ describe('the runs of a group', () => {
   })
 
   it('wait for what any of them waits for', async () => {
-    await pipelines({ u: ['content.u'], v: ['content.v'] }, { u: { consistency: 'none' }, v: { consistency: 'none' } })
+    await pipelines(
+      { u: ['content.u'], v: ['content.v'] },
+      { u: { consistency: 'none' }, v: { consistency: 'none' } },
+    )
     await on.database.query("UPDATE etl.etl_pipelines SET after = '{u}' WHERE name = 'a'")
     await on.database.query("UPDATE etl.etl_pipelines SET after = '{v}' WHERE name = 'c'")
     await request('u')

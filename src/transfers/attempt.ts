@@ -59,6 +59,8 @@ export interface AttemptOptions {
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly sessions: SessionOpener
+  /** For the source; not given: the same. */
+  readonly sourceSessions?: SessionOpener
   readonly examinations: KeptExaminations
   readonly rules: SourceRules
   readonly targets: CheckRules['targets']
@@ -230,11 +232,13 @@ function followsChanges(pipeline: Pipeline): boolean {
 }
 
 async function openSession(
-  { claim, signal, sessions, resources, name = sessionName(claim) }: SideOptions,
+  options: SideOptions,
   address: string,
   side: 'source' | 'target',
 ): Promise<Session> {
-  return resources.add(await sessions.open(address, name, signal, side))
+  const { claim, signal, sessions, sourceSessions = sessions, resources, name = sessionName(claim) } = options
+  const opener = side === 'source' ? sourceSessions : sessions
+  return resources.add(await opener.open(address, name, signal))
 }
 
 async function openSessions(options: SideOptions): Promise<OpenSessions> {

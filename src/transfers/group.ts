@@ -19,7 +19,7 @@ const WITHOUT_TIMEOUT = 'SET idle_in_transaction_session_timeout = 0'
  * The sessions that the members of a group share: one for the database of their marts, one for each source. Members are
  * prepared before the transactions begin; from then on each session sees one snapshot.
  */
-export class GroupSessions implements SessionOpener {
+export class GroupSessions {
   readonly #kept: SessionOpener
   readonly #name: string
   readonly #sources = new Map<string, Session>()
@@ -32,15 +32,20 @@ export class GroupSessions implements SessionOpener {
     this.#name = name
   }
 
-  /** `name` is that of a member: the group has one of its own. */
-  async open(url: string, _name: string, signal: AbortSignal, side: 'source' | 'target'): Promise<Session> {
-    if (side === 'target') {
-      this.#target ??= await this.#kept.open(url, this.#name, signal, side)
+  /** The names that members give their sessions are not used: the group has one of its own. */
+  readonly ofTarget: SessionOpener = {
+    open: async (url, _name, signal) => {
+      this.#target ??= await this.#kept.open(url, this.#name, signal)
       return this.#target
-    }
-    const found = this.#sources.get(url) ?? (await this.#kept.open(url, this.#name, signal, side))
-    this.#sources.set(url, found)
-    return found
+    },
+  }
+
+  readonly ofSources: SessionOpener = {
+    open: async (url, _name, signal) => {
+      const found = this.#sources.get(url) ?? (await this.#kept.open(url, this.#name, signal))
+      this.#sources.set(url, found)
+      return found
+    },
   }
 
   shareSnapshot(sourceUrl: string): void {

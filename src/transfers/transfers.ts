@@ -55,6 +55,7 @@ type Shared = Pick<
   | 'ledger'
   | 'signal'
   | 'sessions'
+  | 'sourceSessions'
   | 'examinations'
   | 'rules'
   | 'targets'
@@ -102,7 +103,8 @@ export class Transfers implements TransferFactory {
         const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
         if (sourceUrl !== null && pipeline.sourceConnection === pipeline.targetConnection)
           sessions.shareSnapshot(sourceUrl)
-        const shared = { ...this.#shared(resources), sessions, claim, ledger, signal, joins: true }
+        const opened = { sessions: sessions.ofTarget, sourceSessions: sessions.ofSources }
+        const shared = { ...this.#shared(resources), ...opened, claim, ledger, signal, joins: true }
         const attempt = await this.#openAttempt(shared, sourceUrl).catch((error) => {
           throw new MemberFailure(claim, databaseError(error, 'Preparing the run', 'target'))
         })

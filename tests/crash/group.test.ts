@@ -170,7 +170,9 @@ const outcomes = async (group: Group) =>
   (await runsOf(group)).map(({ name, status, together }) => `${name} ${status}${together ? ' together' : ''}`)
 
 describe('a group', () => {
-  it('is computed in one snapshot: a mart that reads another one has its new rows', { timeout: 180_000 }, async () => {
+  it('is computed in one snapshot: a mart that reads another one has its new rows', {
+    timeout: 180_000,
+  }, async () => {
     const group = await aGroup()
     await aRunner(group.database, { env: ENV })
     await refresh(group)
@@ -193,8 +195,14 @@ describe('a group', () => {
 
   it.each([
     ['upserts with a sweep', { rows: { deletes: 'sweep' } }],
-    ['incremental pipelines', { rows: { mode: 'incremental', incrementalKey: 'moves', incrementalIdKey: 'id' } }],
-    ['incremental pipelines that sweep', { totals: { mode: 'incremental', capture: 'xmin', fullStrategy: 'upsert', deletes: 'sweep' } }],
+    [
+      'incremental pipelines',
+      { rows: { mode: 'incremental', incrementalKey: 'moves', incrementalIdKey: 'id' } },
+    ],
+    [
+      'incremental pipelines that sweep',
+      { totals: { mode: 'incremental', capture: 'xmin', fullStrategy: 'upsert', deletes: 'sweep' } },
+    ],
   ] as const)('computes every row of %s', { timeout: 120_000 }, async (_, overrides) => {
     const group = await aGroup(overrides as Parameters<typeof aGroup>[0])
     await aRunner(group.database, { env: ENV })
@@ -205,7 +213,9 @@ describe('a group', () => {
     expect(new Set(await outcomes(group))).toEqual(new Set(EACH.map((name) => `${name} SUCCESS together`)))
   })
 
-  it('leaves every mart as it was if a check of one member fails, and names it', { timeout: 120_000 }, async () => {
+  it('leaves every mart as it was if a check of one member fails, and names it', {
+    timeout: 120_000,
+  }, async () => {
     const group = await aGroup({
       summary: {
         checks: [{ name: 'few_moves', type: 'range', column: 'moves', max: 5, on_failure: 'fail' }],
@@ -224,13 +234,17 @@ describe('a group', () => {
       'summary VTR-4103',
       'totals VTR-5008',
     ])
-    const [reason] = await group.database.query("SELECT error FROM etl.etl_runs WHERE error_code = 'VTR-5008' LIMIT 1")
+    const [reason] = await group.database.query(
+      "SELECT error FROM etl.etl_runs WHERE error_code = 'VTR-5008' LIMIT 1",
+    )
     expect(reason).toMatchObject({ error: expect.stringContaining('"summary"') })
     // The checkpoints have not moved: the next run computes all of them.
     await group.database.query("UPDATE etl.etl_pipelines SET checks = '[]' WHERE name = 'summary'")
     await refresh(group, 'totals')
     expect(await contradictions(group)).toEqual([])
-    expect((await group.database.query('SELECT moves > 5 AS new FROM analytics.summary'))[0]).toEqual({ new: true })
+    expect((await group.database.query('SELECT moves > 5 AS new FROM analytics.summary'))[0]).toEqual({
+      new: true,
+    })
   })
 
   it('leaves every mart as it was if the delete brake stops one member', { timeout: 120_000 }, async () => {
@@ -255,17 +269,28 @@ describe('a group', () => {
     await requestRun(group.database, group.ids.rows)
     await waitFor(
       async () =>
-        (await group.database.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'analytics.totals'::regclass"))
-          .length > 0,
+        (
+          await group.database.query(
+            "SELECT FROM pg_locks WHERE NOT granted AND relation = 'analytics.totals'::regclass",
+          )
+        ).length > 0,
       { what: 'the group to wait for the lock' },
     )
-    await group.database.query("UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE name = 'summary'")
+    await group.database.query(
+      "UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE name = 'summary'",
+    )
     await lock.query('ROLLBACK')
     await quiet(group)
-    expect(await group.database.query('SELECT DISTINCT status FROM etl.etl_pipelines')).toEqual([{ status: 'PAUSED' }])
-    expect((await group.database.query('SELECT moves FROM analytics.summary'))[0]).toMatchObject({ moves: '0' })
+    expect(await group.database.query('SELECT DISTINCT status FROM etl.etl_pipelines')).toEqual([
+      { status: 'PAUSED' },
+    ])
+    expect((await group.database.query('SELECT moves FROM analytics.summary'))[0]).toMatchObject({
+      moves: '0',
+    })
     await refresh(group, 'rows')
-    expect(await group.database.query('SELECT DISTINCT status FROM etl.etl_pipelines')).toEqual([{ status: 'IDLE' }])
+    expect(await group.database.query('SELECT DISTINCT status FROM etl.etl_pipelines')).toEqual([
+      { status: 'IDLE' },
+    ])
     expect(await contradictions(group)).toEqual([])
   })
 })

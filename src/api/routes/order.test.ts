@@ -457,35 +457,41 @@ describe('pipelines with consistency: group', () => {
     expect(await runsOf(database, b)).toHaveLength(2)
   })
 
-  it.each([false, true])('are cancelled together while they wait and while they run, force: %s', async (force) => {
-    const ids = await group()
-    const cancel = (id: string) => api.post(`/runs/${id}/cancel${force ? '?force=true' : ''}`)
-    await api.post(`/pipelines/${ids.a}/run`)
-    await database.query('SELECT etl.request_due_runs()')
-    const waiting = await currentRuns(ids)
-    await cancel(waiting[1]!)
-    expect(await statusesOf(waiting)).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
-    await runner()
-    await runEnded(database, (await api.post(`/pipelines/${ids.a}/run`)).json().run_id)
-    const lock = await database.client()
-    await lock.query('BEGIN; LOCK TABLE analytics.b IN SHARE MODE')
-    await database.query('UPDATE content.numbers SET n = 2')
-    await api.post(`/pipelines/${ids.a}/run`)
-    await waitFor(
-      async () =>
-        (await database.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'analytics.b'::regclass"))
-          .length > 0,
-      { what: 'the group to wait for the lock' },
-    )
-    const running = await currentRuns(ids)
-    await cancel(running[0]!)
-    if (force) expect(new Set(await statusesOf(running))).toEqual(new Set(['CANCELLED']))
-    await lock.query('ROLLBACK')
-    for (const id of running) await runEnded(database, id)
-    expect(new Set(await statusesOf(running))).toEqual(new Set(['CANCELLED']))
-    await quiet()
-    expect(await database.query('SELECT DISTINCT n FROM analytics.a')).toEqual([{ n: 0 }])
-    await runEnded(database, (await api.post(`/pipelines/${ids.b}/run`)).json().run_id)
-    expect(await database.query('SELECT DISTINCT n FROM analytics.a')).toEqual([{ n: 2 }])
-  })
+  it.each([false, true])(
+    'are cancelled together while they wait and while they run, force: %s',
+    async (force) => {
+      const ids = await group()
+      const cancel = (id: string) => api.post(`/runs/${id}/cancel${force ? '?force=true' : ''}`)
+      await api.post(`/pipelines/${ids.a}/run`)
+      await database.query('SELECT etl.request_due_runs()')
+      const waiting = await currentRuns(ids)
+      await cancel(waiting[1]!)
+      expect(await statusesOf(waiting)).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
+      await runner()
+      await runEnded(database, (await api.post(`/pipelines/${ids.a}/run`)).json().run_id)
+      const lock = await database.client()
+      await lock.query('BEGIN; LOCK TABLE analytics.b IN SHARE MODE')
+      await database.query('UPDATE content.numbers SET n = 2')
+      await api.post(`/pipelines/${ids.a}/run`)
+      await waitFor(
+        async () =>
+          (
+            await database.query(
+              "SELECT FROM pg_locks WHERE NOT granted AND relation = 'analytics.b'::regclass",
+            )
+          ).length > 0,
+        { what: 'the group to wait for the lock' },
+      )
+      const running = await currentRuns(ids)
+      await cancel(running[0]!)
+      if (force) expect(new Set(await statusesOf(running))).toEqual(new Set(['CANCELLED']))
+      await lock.query('ROLLBACK')
+      for (const id of running) await runEnded(database, id)
+      expect(new Set(await statusesOf(running))).toEqual(new Set(['CANCELLED']))
+      await quiet()
+      expect(await database.query('SELECT DISTINCT n FROM analytics.a')).toEqual([{ n: 0 }])
+      await runEnded(database, (await api.post(`/pipelines/${ids.b}/run`)).json().run_id)
+      expect(await database.query('SELECT DISTINCT n FROM analytics.a')).toEqual([{ n: 2 }])
+    },
+  )
 })

@@ -24,9 +24,7 @@ const sweep: StepsOf = (transfer, { mode, capture, deletes }) =>
  * found in other snapshots.
  */
 export const groupSteps: StepsOf = (transfer, pipeline) =>
-  pipeline.mode === 'full'
-    ? full(transfer, pipeline)
-    : [transfer.recompute(), ...sweep(transfer, pipeline)]
+  pipeline.mode === 'full' ? full(transfer, pipeline) : [transfer.recompute(), ...sweep(transfer, pipeline)]
 
 /** R4.2. The first step of a task plan reads the rows and the others transform them; the rows that are read are the same. */
 export const STRATEGIES: Record<Strategy, StepsOf> = {

@@ -112,7 +112,8 @@ export class CatalogControlRepository implements RunControl {
       if (run === null) return null
       const cancel = await cancellerOf(session, run, force)
       if (!(await cancel(session, run))) return run
-      for (const mate of await matesOf(session, run)) await (await cancellerOf(session, mate, force))(session, mate)
+      for (const mate of await matesOf(session, run))
+        await (await cancellerOf(session, mate, force))(session, mate)
       await writeAudit(session, author, {
         action: 'run.cancel',
         kind: 'run',

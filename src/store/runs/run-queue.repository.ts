@@ -479,11 +479,7 @@ export class RunQueueRepository implements RunQueue {
   }
 }
 
-async function releaseOne(
-  session: Queryable,
-  claim: Claim,
-  release: Release,
-): Promise<boolean> {
+async function releaseOne(session: Queryable, claim: Claim, release: Release): Promise<boolean> {
   const lost = release.end === 'connection_lost' ? release : null
   // Recorded now, not at the next claim: until a runner claims it, users see why there is no progress.
   const released = await session.query(

@@ -82,7 +82,7 @@ export class CapturedChanges implements ChangeSource {
     const { mainUrl, signal, signals, sessions, connection, pipelineId, trace, source } = parts
     signals.start()
     const main = await onSide('meta store', 'Connecting to the change log', () =>
-      sessions.open(mainUrl, 'vitrina-changes', signal, 'source'),
+      sessions.open(mainUrl, 'vitrina-changes', signal),
     )
     try {
       const head = await ensureHead(main, connection)
