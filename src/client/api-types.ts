@@ -2573,6 +2573,8 @@ export interface components {
                 due: components["schemas"]["Due"] | null;
                 /** @description Runners run only enabled pipelines. */
                 enabled: boolean;
+                /** @description The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself. */
+                group: string[] | null;
                 /** @description The id of the pipeline. */
                 id: string;
                 /** @description The last run that ended. */
@@ -2601,18 +2603,18 @@ export interface components {
                 /** @description What it fills. */
                 target: string;
             }[];
-            /** @description What is not followed although it could be. */
+            /** @description What is not followed, or not published together, although it could be. */
             problems: {
-                /** @description The name or the table that is not followed. */
+                /** @description The name or the table that this is about. */
                 about: string;
                 /**
                  * @description The reason, for programs.
                  * @enum {string}
                  */
-                code: "AFTER_UNKNOWN" | "ORDER_CYCLE";
+                code: "AFTER_UNKNOWN" | "ORDER_CYCLE" | "GROUP_APART";
                 /** @description The same as a sentence. */
                 detail: string;
-                /** @description The pipeline that does not follow. */
+                /** @description The pipeline that does not follow, or is not in its group. */
                 pipeline_id: string;
             }[];
         };
@@ -3613,6 +3615,8 @@ export interface components {
             due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself. */
+            group: string[] | null;
             /** @description The id of the pipeline. */
             id: string;
             /** @description How far the mart may be behind; null before the first success. */
