@@ -2585,6 +2585,8 @@ export interface components {
                 due: components["schemas"]["Due"] | null;
                 /** @description Runners run only enabled pipelines. */
                 enabled: boolean;
+                /** @description The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself. */
+                group: string[] | null;
                 /** @description The id of the pipeline. */
                 id: string;
                 /** @description The last run that ended. */
@@ -2613,18 +2615,18 @@ export interface components {
                 /** @description What it fills. */
                 target: string;
             }[];
-            /** @description What is not followed although it could be. */
+            /** @description What is not followed, or not published together, although it could be. */
             problems: {
-                /** @description The name or the table that is not followed. */
+                /** @description The name or the table that this is about. */
                 about: string;
                 /**
                  * @description The reason, for programs.
                  * @enum {string}
                  */
-                code: "AFTER_UNKNOWN" | "ORDER_CYCLE";
+                code: "AFTER_UNKNOWN" | "ORDER_CYCLE" | "GROUP_APART";
                 /** @description The same as a sentence. */
                 detail: string;
-                /** @description The pipeline that does not follow. */
+                /** @description The pipeline that does not follow, or is not in its group. */
                 pipeline_id: string;
             }[];
         };
@@ -2707,6 +2709,7 @@ export interface components {
          *       "schedule_timezone": "UTC",
          *       "after": "auto",
          *       "on_upstream_failure": "wait",
+         *       "consistency": "none",
          *       "quarantine_limit": 100,
          *       "delete_brake": 0.5,
          *       "checks": [],
@@ -2899,6 +2902,11 @@ export interface components {
             })[];
             /** @description Grows with every change; also the ETag. */
             config_version: number;
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @enum {string}
+             */
+            consistency: "none" | "group";
             /** @description When it was created. */
             created_at: string;
             /** @description Share of the mart that one run may delete before it fails. */
@@ -3145,6 +3153,12 @@ export interface components {
              *     ]
              */
             checks?: components["schemas"]["Check"][];
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -3491,6 +3505,8 @@ export interface components {
             capture?: ("key" | "xmin" | "wal") | null;
             /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
             checks?: components["schemas"]["Check"][] | null;
+            /** @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source. */
+            consistency?: ("none" | "group") | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
             /** @description sweep deletes rows from the mart that the source no longer has. */
@@ -3613,6 +3629,8 @@ export interface components {
             due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself. */
+            group: string[] | null;
             /** @description The id of the pipeline. */
             id: string;
             /** @description How far the mart may be behind; null before the first success. */
@@ -4167,6 +4185,12 @@ export interface components {
              */
             checks?: components["schemas"]["Check"][];
             /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
+            /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
@@ -4403,6 +4427,12 @@ export interface components {
              *     ]
              */
             checks?: components["schemas"]["Check"][];
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -5886,6 +5916,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
@@ -6307,6 +6342,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
@@ -7674,6 +7714,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */

@@ -41,6 +41,7 @@ async function status(name: string, flags: Flags): Promise<void> {
     'current run': runLine(answer.current_run),
     'last run': runLine(answer.last_run),
     due: dueLine(answer.due),
+    'published with': (answer.group ?? []).filter((one) => one !== answer.name).join(', ') || null,
     'last success':
       answer.lag === null ? 'never' : `${duration(answer.lag.seconds_since_success * 1000)} ago`,
   })

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { orderQuery } from '../../api/order.js'
 import { checkpointQuery, freshnessQuery } from '../../api/pipeline.js'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
 import { FactList } from '../../components/FactList.js'
@@ -105,7 +106,7 @@ function CheckpointPanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function About({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
   const { description, schedule_interval, schedule_timezone, freshness, mode } = pipeline
-  const { engine, engine_options, created_at, updated_at } = pipeline
+  const { id, consistency, engine, engine_options, created_at, updated_at } = pipeline
   return (
     <Panel title={texts.about}>
       {description === '' ? (
@@ -135,10 +136,21 @@ function About({ pipeline }: { readonly pipeline: Pipeline }) {
               </code>
             ),
           ],
+          ...(consistency === 'group' ? [[texts.group, <Group key="group" id={id} />] as const] : []),
           [texts.changed, <TimeText key="changed" at={updated_at} as="moment" />],
           [texts.created, <TimeText key="created" at={created_at} as="moment" />],
         ]}
       />
     </Panel>
   )
+}
+
+/** The pipelines whose marts are published with its own. */
+function Group({ id }: { readonly id: string }) {
+  const texts = useTexts(pipelineTexts)
+  const { data } = useQuery(orderQuery)
+  if (data === undefined) return null
+  const node = data.nodes.find((one) => one.id === id)
+  const mates = (node?.group ?? []).filter((name) => name !== node?.name)
+  return mates.length === 0 ? texts.noGroup : mates.join(', ')
 }
