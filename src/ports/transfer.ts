@@ -36,6 +36,8 @@ export interface PartBook {
   partsOf(runId: string): Promise<readonly OpenPart[]>
   /** Stores the parts of the run. None can be claimed before `open`. */
   store(parts: readonly OpenPart[]): Promise<void>
+  /** Whether runners may still be working on parts for an earlier holder of the run. */
+  hasEarlierClaims(): Promise<boolean>
   open(plan: PartPlan): Promise<void>
   states(): Promise<PartStates>
   /** The run continues with parts that an earlier attempt or run has left, in a new snapshot of the source. */
@@ -43,14 +45,18 @@ export interface PartBook {
 }
 
 /** Where a part records what it does. */
-export interface PartNotes extends Pick<Ledger, 'quarantine' | 'transformOutput' | 'checked'> {
+export interface PartNotes
+  extends Pick<Ledger, 'quarantine' | 'transformOutput' | 'checked' | 'requireLease'> {
   /** Throws if the part is no longer held. Renews its lease. */
   require(): Promise<void>
   /** With `session`, inside the transaction of the rows; otherwise after it. */
   done(record: PartRecord, session: MetaSession | null): Promise<void>
 }
 
-/** Executes one part: its rows and its line in the ledger are committed together, or not at all. */
+/**
+ * Executes one part: its rows and its line in the ledger are committed together, or not at all. A sink has the rows
+ * before the line is committed.
+ */
 export interface PartTransfer {
   run(): Promise<PartRecord>
   /** What its sessions have cost; null: unknown. */
@@ -98,6 +104,8 @@ export interface Transfer {
   repair(rows: readonly RepairKey[]): Step
   /** Every row of the source, in batches; continues an unfinished pass. */
   fullPass(): Step
+  /** Every row of the source, and the checkpoint stays where it is: for an incremental pipeline in a group. */
+  recompute(): Step
   /** What has changed since the checkpoint: rows beyond it in batches, or the rows that changes have affected. */
   incrementalPass(): Step
   /** Applies changes of the source as they are committed, for some minutes; null: it cannot. */
@@ -118,12 +126,33 @@ export interface Transfer {
   close(): Promise<void>
 }
 
+/** A member of a group, and where its transfer records what it does. */
+export interface GroupMember {
+  readonly claim: Claim
+  readonly ledger: Ledger
+}
+
+/**
+ * The transfers of a group: one snapshot of each source, and one transaction in the database of the marts, in which a
+ * member sees what those before it have written.
+ */
+export interface GroupTransfer {
+  /** The transfer of a member, one after the other. It is not closed. */
+  open(claim: Claim): Promise<Transfer>
+  /** Moves the checkpoints and records the batches of every member, and commits. Throws, and nothing is published. */
+  publish(): Promise<void>
+  /** Rolls back what was not published. */
+  close(): Promise<void>
+}
+
 export interface TransferFactory {
   /**
    * Opens what the attempt needs, rejects what cannot work before anything is read, creates the target and takes the
    * fence. If it throws, nothing stays open.
    */
   open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer>
+  /** The same for every member of a group, before the transaction of the group begins. */
+  openGroup(members: readonly GroupMember[], signal: AbortSignal): Promise<GroupTransfer>
   /** The same for a part of a run that another runner may hold. Nothing is created, and the fence is not taken. */
   openPart(part: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer>
 }

@@ -23,7 +23,7 @@ async function pidOf(session: Session): Promise<string> {
 
 /** Uses a session, leaves its connection, and returns its process. */
 async function used(work: (session: Session) => Promise<unknown>): Promise<string> {
-  const session = await kept.open(database.url, 'vitrina-run a/1', signal)
+  const session = await kept.open(database.url, { name: 'vitrina-run a/1', purpose: 'target' }, signal)
   const pid = await pidOf(session)
   await work(session)
   await session.close()
@@ -32,7 +32,7 @@ async function used(work: (session: Session) => Promise<unknown>): Promise<strin
 }
 
 async function next(): Promise<{ pid: string; session: Session }> {
-  const session = await kept.open(database.url, 'vitrina-run b/1', signal)
+  const session = await kept.open(database.url, { name: 'vitrina-run b/1', purpose: 'target' }, signal)
   return { pid: await pidOf(session), session }
 }
 
@@ -112,7 +112,11 @@ describe('a connection that a run has left', () => {
   it('is not kept after an abort', async () => {
     kept = new KeptSessions()
     const abort = new AbortController()
-    const session = await kept.open(database.url, 'vitrina-run a/1', abort.signal)
+    const session = await kept.open(
+      database.url,
+      { name: 'vitrina-run a/1', purpose: 'target' },
+      abort.signal,
+    )
     const pid = await pidOf(session)
     abort.abort()
     await session.close()
@@ -123,7 +127,7 @@ describe('a connection that a run has left', () => {
 
   it('cannot be used by the session that left it', async () => {
     kept = new KeptSessions()
-    const session = await kept.open(database.url, 'vitrina-run a/1', signal)
+    const session = await kept.open(database.url, { name: 'vitrina-run a/1', purpose: 'target' }, signal)
     await session.close()
     await expect(session.rows('SELECT 1')).rejects.toThrow('the session is closed')
   })
@@ -156,10 +160,10 @@ it('keeps nothing behind a pooler', async ({ skip }) => {
   for (let round = 0; round < 3; round++) {
     // The pool has one session: a connection that is kept would hold it.
     const other = new KeptSessions()
-    const session = await other.open(url, 'vitrina-run a/1', signal)
+    const session = await other.open(url, { name: 'vitrina-run a/1', purpose: 'target' }, signal)
     await session.close()
     await other.close()
-    const own = await kept.open(url, 'vitrina-run a/1', signal)
+    const own = await kept.open(url, { name: 'vitrina-run a/1', purpose: 'target' }, signal)
     await own.close()
   }
 })

@@ -8,12 +8,27 @@ import { CHECK_INTERVAL, type Connection, connect, SET_SESSION, Session } from '
 const IDLE_MS = 30_000
 /** A login that was changed, or a server process that grew, is given up after this long. */
 const MOST_AGE_MS = 600_000
-/** For each address. */
+/** For each address and purpose. */
 const MOST_IDLE = 4
 /** How long a connection may take to become free of what its last session left. */
 const CLEAN_MS = 2_000
 /** The name of a connection that no run uses. */
 const IDLE_NAME = 'vitrina-idle'
+
+export interface SessionUse {
+  /** The application_name. */
+  readonly name: string
+  /**
+   * Only sessions with the same purpose get the connection later. What is known about a mart belongs to the connections
+   * to its two sides: a run that gets them the other way around, or that of a change log, has to find it out again.
+   */
+  readonly purpose: 'source' | 'target' | 'log' | 'look'
+}
+
+/** Opens the sessions of a run, or returns those that a group shares. */
+export interface SessionOpener {
+  open(url: string, use: SessionUse, signal: AbortSignal): Promise<Session>
+}
 
 interface Kept {
   readonly connection: Connection
@@ -30,8 +45,9 @@ interface Idle extends Kept {
  * as by DISCARD ALL; what is left are statements that this program has prepared, which are the same for every run.
  * Behind a pooler nothing is kept, because a client that waits there may take the place of another one.
  */
-export class KeptSessions {
+export class KeptSessions implements SessionOpener {
   readonly #idleMs: number
+  /** By purpose and address. */
   readonly #idle = new Map<string, Idle[]>()
   readonly #cleaning = new Set<Promise<void>>()
   #isClosed = false
@@ -40,9 +56,10 @@ export class KeptSessions {
     this.#idleMs = idleMs
   }
 
-  async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
-    const kept = (await this.#reuse(url, name)) ?? (await openNew(url, name))
-    return new Session(kept.connection, signal, () => this.#leave(url, kept))
+  async open(url: string, { name, purpose }: SessionUse, signal: AbortSignal): Promise<Session> {
+    const pool = `${purpose} ${url}`
+    const kept = (await this.#reuse(pool, name)) ?? (await openNew(url, name))
+    return new Session(kept.connection, signal, () => this.#leave(pool, kept))
   }
 
   /** Until every connection that was left can be used again, or has been ended. */
@@ -58,8 +75,8 @@ export class KeptSessions {
     await Promise.all(all.map(end))
   }
 
-  async #reuse(url: string, name: string): Promise<Kept | null> {
-    for (let idle = this.#take(url); idle !== null; idle = this.#take(url)) {
+  async #reuse(pool: string, name: string): Promise<Kept | null> {
+    for (let idle = this.#take(pool); idle !== null; idle = this.#take(pool)) {
       try {
         await setName(idle, name)
         return idle
@@ -71,8 +88,8 @@ export class KeptSessions {
     return null
   }
 
-  #take(url: string): Idle | null {
-    const idle = this.#idle.get(url)?.pop() ?? null
+  #take(pool: string): Idle | null {
+    const idle = this.#idle.get(pool)?.pop() ?? null
     if (idle === null) return null
     clearTimeout(idle.timer)
     socketOf(idle.connection.client).ref()
@@ -80,20 +97,20 @@ export class KeptSessions {
   }
 
   /** Not awaited by the run. */
-  #leave(url: string, kept: Kept): void {
-    const cleaning = this.#clean(url, kept).finally(() => this.#cleaning.delete(cleaning))
+  #leave(pool: string, kept: Kept): void {
+    const cleaning = this.#clean(pool, kept).finally(() => this.#cleaning.delete(cleaning))
     this.#cleaning.add(cleaning)
   }
 
-  async #clean(url: string, kept: Kept): Promise<void> {
+  async #clean(pool: string, kept: Kept): Promise<void> {
     const { client, server } = kept.connection
     const isOld = performance.now() - kept.openedAt > MOST_AGE_MS
-    const isFull = (this.#idle.get(url)?.length ?? 0) >= MOST_IDLE
+    const isFull = (this.#idle.get(pool)?.length ?? 0) >= MOST_IDLE
     if (this.#isClosed || server.isPooled || isOld || isFull) return end(kept)
     const limit = setTimeout(() => socketOf(client).destroy(), CLEAN_MS)
     try {
       const isClean = !isInTransaction(client) && (await isCleaned(kept.connection))
-      await (isClean ? this.#put(url, kept) : end(kept))
+      await (isClean ? this.#put(pool, kept) : end(kept))
     } catch {
       await end(kept)
     } finally {
@@ -101,8 +118,8 @@ export class KeptSessions {
     }
   }
 
-  #put(url: string, kept: Kept): void {
-    const all = this.#idle.get(url) ?? []
+  #put(pool: string, kept: Kept): void {
+    const all = this.#idle.get(pool) ?? []
     const timer = setTimeout(() => {
       const at = all.findIndex(({ connection }) => connection === kept.connection)
       if (at >= 0) void end(all.splice(at, 1)[0]!)
@@ -111,7 +128,7 @@ export class KeptSessions {
     // An idle connection does not keep the process alive.
     socketOf(kept.connection.client).unref()
     all.push({ ...kept, timer })
-    this.#idle.set(url, all)
+    this.#idle.set(pool, all)
   }
 }
 

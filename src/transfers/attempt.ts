@@ -8,7 +8,7 @@ import type { AcceptedQuery } from '../ports/query-guard.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
-import type { KeptSessions } from '../postgres/kept-sessions.js'
+import type { SessionOpener } from '../postgres/kept-sessions.js'
 import { kept } from '../postgres/kept-statements.js'
 import { allTogether, READ_ONLY, type Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
@@ -61,7 +61,9 @@ export interface AttemptOptions {
   readonly claim: Claim
   readonly ledger: Ledger
   readonly signal: AbortSignal
-  readonly sessions: KeptSessions
+  readonly sessions: SessionOpener
+  /** For the source; not given: the same. */
+  readonly sourceSessions?: SessionOpener
   readonly examinations: KeptExaminations
   readonly rules: SourceRules
   readonly targets: CheckRules['targets']
@@ -76,6 +78,8 @@ export interface AttemptOptions {
   readonly isTransactional: boolean
   readonly log: ChangeLog
   readonly resources: Resources
+  /** The attempt is a member of a group: all its batches belong to one transaction, which the caller begins and commits. */
+  readonly joins?: boolean
 }
 
 export type SideOptions = Omit<AttemptOptions, 'ledger' | 'log' | 'isMain'> & {
@@ -118,7 +122,7 @@ export async function openAttempt<M>(
   options: AttemptOptions,
   { findMart, isEmptyMart }: MartLook<M>,
 ): Promise<Attempt<M>> {
-  const { claim, ledger, resources, isTransactional } = options
+  const { claim, ledger, resources, isTransactional, joins = false } = options
   const { pipeline } = claim
   const sides = await openSides(options, findMart)
   const { source, session, clock, chain, found, examined, reached, checks, keep } = sides
@@ -126,19 +130,22 @@ export async function openAttempt<M>(
   const created = await found.create()
   await keep(created)
   const { mart, identity, isNew } = created
+  // Never before the fence is taken: until then a predecessor may fill the mart. In the main database it is sent first.
+  const isEmptyNow = async (taken: Promise<unknown>) => {
+    if (!options.isMain) await taken
+    return isEmptyMart(session, mart)
+  }
   const [looked, begun] = await settled([
-    lookForLog({ ...options, examined }),
-    allTogether([session, source], () =>
-      Promise.all([
-        takeOver(options, session, created),
-        startNow(source, session),
-        isNew ? true : isEmptyMart(session, mart),
-      ]),
-    ),
+    // A group computes every row.
+    joins ? Promise.resolve(null) : lookForLog({ ...options, examined }),
+    allTogether([session, source], () => {
+      const taken = takeOver(options, session, created)
+      return Promise.all([taken, startNow(source, session), isNew ? true : isEmptyNow(taken)])
+    }),
   ])
   const [{ checkpoints, checkpoint, isMain }, { moment, start }, isEmpty] = begun
   failpoint('fence.taken')
-  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
+  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity, joins }
   const batches = new BatchRunner(parts, checkpoint)
   const key = examined.key.map((column) => column.name)
   return {
@@ -158,9 +165,11 @@ export async function openAttempt<M>(
       isMain,
       resources,
     },
-    openSource: () => openSession(options, options.sourceUrl ?? options.url),
+    openSource: () => openSession(options, options.sourceUrl ?? options.url, 'source'),
     fingerprint: passFingerprint(pipeline, examined.query, key),
-    changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock, looked }),
+    changes: joins
+      ? null
+      : await openChanges({ source, examined, state: batches.state, ...options, moment, clock, looked }),
     start,
   }
 }
@@ -255,19 +264,23 @@ function followsChanges(pipeline: Pipeline): boolean {
 }
 
 async function openSession(
-  { claim, signal, sessions, resources, name = sessionName(claim) }: SideOptions,
+  options: SideOptions,
   address: string,
+  purpose: 'source' | 'target',
 ): Promise<Session> {
-  return resources.add(await sessions.open(address, name, signal))
+  const { claim, signal, sessions, sourceSessions = sessions, resources, name = sessionName(claim) } = options
+  const opener = purpose === 'source' ? sourceSessions : sessions
+  return resources.add(await opener.open(address, { name, purpose }, signal))
 }
 
 async function openSessions(options: SideOptions): Promise<Omit<OpenSessions, 'clock'>> {
   const { sourceUrl, url, isTransactional } = options
-  const open = (address: string) => openSession(options, address)
   const side = isTransactional ? 'target' : 'meta store'
-  const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
+  const session = await onSide(side, `Connecting to the ${side}`, () => openSession(options, url, 'target'))
   const source =
-    sourceUrl === null ? session : await onSide('source', 'Connecting to the source', () => open(sourceUrl))
+    sourceUrl === null
+      ? session
+      : await onSide('source', 'Connecting to the source', () => openSession(options, sourceUrl, 'source'))
   return { source, session }
 }
 
@@ -360,8 +373,9 @@ async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Pro
 function isOfAnotherMart({ position }: Checkpoint, mart: CreatedMart<unknown>): boolean {
   const { mart: known, unpublished = [] } = position
   if (mart.identity !== null && known !== undefined && isRecreated(known, mart.identity)) return true
-  // Batches that are not published yet do not need an existing mart.
-  return mart.isNew && unpublished.length === 0 && Object.keys(position).length > 0
+  // What is not published yet does not need an existing mart. The parts of a pass, which keep theirs, cover every row.
+  const hasParts = mart.identity === null && position.pass?.parts !== undefined
+  return mart.isNew && unpublished.length === 0 && !hasParts && Object.keys(position).length > 0
 }
 
 /** A mart that was restored on another server is the same mart, although its oid differs. */
@@ -422,9 +436,4 @@ export function fullPass(
   name: string,
 ): { name: string; fingerprint: string; from: CheckpointState; start: PassStart | null } {
   return { name, fingerprint, from: batches.state, start }
-}
-
-export function withoutPass(state: CheckpointState): CheckpointState {
-  const { pass: _pass, ...position } = state.position
-  return { ...state, position }
 }

@@ -1,25 +1,44 @@
 import type { Signals } from '../capture/index.js'
-import type { Claim } from '../model/claim.js'
+import { type Claim, sessionName } from '../model/claim.js'
+import { MemberFailure } from '../model/member-failure.js'
 import type { PartClaim } from '../model/part.js'
 import { finalTarget, type Pipeline, type Way } from '../model/pipeline.js'
 import type { TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
 import type { SinkKind } from '../ports/sink.js'
-import type { Ledger, PartNotes, PartTransfer, Transfer, TransferFactory } from '../ports/transfer.js'
+import type {
+  GroupMember,
+  GroupTransfer,
+  Ledger,
+  PartNotes,
+  PartTransfer,
+  Transfer,
+  TransferFactory,
+} from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
 import type { Target } from '../sinks/postgres/target.js'
-import { type AttemptOptions, type MartLook, openAttempt, Resources, writingOf } from './attempt.js'
+import {
+  type Attempt,
+  type AttemptOptions,
+  type MartLook,
+  openAttempt,
+  Resources,
+  writingOf,
+} from './attempt.js'
 import type { SourceRules } from './examine.js'
+import { type GroupAttempt, GroupSessions, OpenGroup, requireGroupable } from './group.js'
 import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
 import { Cutter } from './parts/cutter.js'
 import { requireLocal } from './parts/engine-support.js'
-import { TablePart } from './parts/part-transfer.js'
+import { RunPart } from './parts/part-transfer.js'
+import { SinkParts } from './parts/sink-parts.js'
+import { TableParts } from './parts/table-parts.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
@@ -45,12 +64,14 @@ type Shared = Pick<
   | 'ledger'
   | 'signal'
   | 'sessions'
+  | 'sourceSessions'
   | 'examinations'
   | 'rules'
   | 'targets'
   | 'transforms'
   | 'log'
   | 'resources'
+  | 'joins'
 >
 
 export class Transfers implements TransferFactory {
@@ -63,13 +84,10 @@ export class Transfers implements TransferFactory {
   }
 
   async open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer> {
-    const { targets, rules, transforms, writerUrl, signals, way = null } = this.#settings
+    const { targets, way = null } = this.#settings
     requirePlan(claim.pipeline)
     const route = chooseRoute(claim.pipeline, targets, way)
-    const log = { mainUrl: writerUrl, signals }
-    const resources = new Resources()
-    const kept = { sessions: this.#sessions, examinations: this.#examinations }
-    const shared = { claim, ledger, signal, ...kept, rules, targets, transforms, log, resources }
+    const shared = { ...this.#shared(new Resources()), claim, ledger, signal }
     try {
       if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
       return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
@@ -79,18 +97,65 @@ export class Transfers implements TransferFactory {
     }
   }
 
+  async openGroup(members: readonly GroupMember[], signal: AbortSignal): Promise<GroupTransfer> {
+    const { targets, way: forced = null } = this.#settings
+    const resources = new Resources()
+    const sessions = new GroupSessions(this.#sessions, sessionName(members[0]!.claim))
+    const attempts: GroupAttempt[] = []
+    try {
+      for (const { claim, ledger } of members) {
+        const { pipeline } = claim
+        const { way } = requireGroupable(claim, () => {
+          requirePlan(pipeline)
+          return chooseRoute(pipeline, targets, forced)
+        })
+        const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
+        if (sourceUrl !== null && pipeline.sourceConnection === pipeline.targetConnection)
+          sessions.shareSnapshot(sourceUrl)
+        const opened = { sessions: sessions.ofTarget, sourceSessions: sessions.ofSources }
+        const shared = { ...this.#shared(resources), ...opened, claim, ledger, signal, joins: true }
+        const attempt = await this.#openAttempt(shared, sourceUrl).catch((error) => {
+          throw new MemberFailure(claim, databaseError(error, 'Preparing the run', 'target'))
+        })
+        const open = async () => {
+          // Again, in the transaction of the group.
+          const isEmpty = await isEmptyTable(attempt.session, attempt.mart)
+          const current = { ...attempt, isEmpty }
+          return way === 'rows' ? this.#tableTransfer(current) : selectionTransfer(current, way)
+        }
+        attempts.push({ claim, batches: attempt.batches, open })
+      }
+      await sessions.begin()
+      return new OpenGroup(attempts, sessions, resources)
+    } catch (error) {
+      await resources.close()
+      throw error instanceof MemberFailure ? error : databaseError(error, 'Preparing the run', 'target')
+    }
+  }
+
   async openPart(claim: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer> {
     const { pipeline } = claim
     const { targets, rules, transforms, way: forced = null } = this.#settings
-    const { way } = chooseRoute(pipeline, targets, forced)
+    const { way, sink } = chooseRoute(pipeline, targets, forced)
     const resources = new Resources()
+    const common = {
+      ...{ claim, notes, signal, rules, targets, transforms, resources },
+      ...{ sessions: this.#sessions, examinations: this.#examinations },
+      sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
+    }
     try {
-      return await TablePart.open({
-        ...{ claim, notes, signal, rules, targets, transforms, resources, way },
-        ...{ sessions: this.#sessions, examinations: this.#examinations },
-        ...this.#inTarget(pipeline),
-        sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
-        wanted: (columns) => wantedTable(pipeline, columns, targets),
+      if (sink === null)
+        return await RunPart.openTable({
+          ...common,
+          ...this.#inTarget(pipeline),
+          way,
+          wanted: (columns) => wantedTable(pipeline, columns, targets),
+        })
+      const { requireLease } = notes
+      return await RunPart.openSink({
+        ...common,
+        url: this.#settings.writerUrl,
+        openSink: (columns) => openSink(sink, pipeline, { columns, signal, requireLease }),
       })
     } catch (error) {
       await resources.close()
@@ -103,34 +168,38 @@ export class Transfers implements TransferFactory {
     return this.#sessions.close()
   }
 
+  #shared(resources: Resources): Omit<Shared, 'claim' | 'ledger' | 'signal'> {
+    const { targets, rules, transforms, writerUrl, signals } = this.#settings
+    const log = { mainUrl: writerUrl, signals }
+    const kept = { sessions: this.#sessions, examinations: this.#examinations }
+    return { ...kept, rules, targets, transforms, log, resources }
+  }
+
   async #openSelections(shared: Shared, way: 'pushdown' | 'relay'): Promise<Transfer> {
-    const { pipeline } = shared.claim
-    const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
-    const attempt = await openAttempt(
-      { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      this.#table(pipeline),
-    )
-    const route = await SelectionRoute.open(attempt, way)
-    return new RouteTransfer(attempt, route, { way, cutter: await Cutter.open(attempt, route.isEmpty) })
+    const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(shared.claim.pipeline)
+    return selectionTransfer(await this.#openAttempt(shared, sourceUrl), way)
   }
 
   async #openTable(shared: Shared): Promise<Transfer> {
+    return this.#tableTransfer(await this.#openAttempt(shared, this.#sourceUrl(shared.claim.pipeline)))
+  }
+
+  #openAttempt(shared: Shared, sourceUrl: string | null): Promise<Attempt<Target>> {
     const { pipeline } = shared.claim
-    const sourceUrl = this.#sourceUrl(pipeline)
-    const attempt = await openAttempt(
-      { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      this.#table(pipeline),
-    )
-    const { session, mart: table, chain, examined, batches, isEmpty } = attempt
+    return openAttempt({ ...shared, sourceUrl, ...this.#inTarget(pipeline) }, this.#table(pipeline))
+  }
+
+  async #tableTransfer(attempt: Attempt<Target>): Promise<Transfer> {
+    const { session, mart: table, chain, examined, batches, claim, isEmpty } = attempt
     const fromStart = batches.state.position.pass === undefined
     const mart = await TableMart.open({
       session,
       table,
       columns: chain?.columns ?? examined.columns,
-      brake: pipeline.deleteBrake,
+      brake: claim.pipeline.deleteBrake,
       writing: writingOf(attempt, fromStart && isEmpty),
     })
-    const cutter = await Cutter.open(attempt, isEmpty)
+    const cutter = await cutterOf(attempt, isEmpty)
     return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), { way: 'rows', cutter })
   }
 
@@ -163,7 +232,9 @@ export class Transfers implements TransferFactory {
       session: attempt.session,
     })
     const route = new RowsRoute(attempt, mart, attempt.isNew)
-    return new RouteTransfer(attempt, route, { way: 'rows', cutter: null })
+    const { parting } = mart
+    const cutter = parting === null ? null : await Cutter.open(attempt, new SinkParts(attempt, parting))
+    return new RouteTransfer(attempt, route, { way: 'rows', cutter })
   }
 
   #table(pipeline: Pipeline): MartLook<Target> {
@@ -186,4 +257,14 @@ export class Transfers implements TransferFactory {
   #url(connection: string | null, main: string): string {
     return connectionUrl(this.#settings.connections, connection, main)
   }
+}
+
+async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<Transfer> {
+  const route = await SelectionRoute.open(attempt, way)
+  return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt, route.isEmpty) })
+}
+
+/** A member of a group is one stream: parts have transactions of their own. */
+async function cutterOf(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter | null> {
+  return attempt.batches.joins ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
 }

@@ -57,3 +57,35 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION etl.finish_run(uuid, bigint, uuid, jsonb) IS
   'Ends a run, records the notes about it, and releases its pipeline. "lost": another runner holds it; "repairs": it was about to succeed and has rows to repair.';
+
+-- As before, but rows to repair of any run of a member are looked for, as etl.finish_run does: it would not end a member
+-- that has some, while the others have ended.
+CREATE OR REPLACE FUNCTION etl.finish_group(runs jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path TO 'pg_catalog', 'pg_temp'
+AS $$
+DECLARE
+  one jsonb;
+  ended jsonb := '[]';
+BEGIN
+  PERFORM FROM etl.etl_pipelines p WHERE p.id IN (SELECT (r ->> 'pipeline')::uuid FROM jsonb_array_elements(runs) r) ORDER BY p.id FOR UPDATE;
+  IF EXISTS (SELECT FROM jsonb_array_elements(runs) r
+              WHERE NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = (r ->> 'pipeline')::uuid AND p.fence = (r ->> 'fence')::bigint
+                                   AND p.status IN ('RUNNING', 'PAUSE_REQUESTED'))) THEN
+    RETURN jsonb_build_object('end', 'lost');
+  END IF;
+  IF EXISTS (SELECT FROM jsonb_array_elements(runs) r JOIN etl.etl_runs e ON e.pipeline_id = (r ->> 'pipeline')::uuid
+                JOIN etl.etl_repairs q ON q.run_id = e.id
+              WHERE r -> 'outcome' ->> 'status' = 'SUCCESS' AND q.repaired_at IS NULL) THEN
+    RETURN jsonb_build_object('end', 'repairs');
+  END IF;
+  -- A group is paused as a whole.
+  IF EXISTS (SELECT FROM jsonb_array_elements(runs) r JOIN etl.etl_pipelines p ON p.id = (r ->> 'pipeline')::uuid WHERE p.status = 'PAUSE_REQUESTED') THEN
+    UPDATE etl.etl_pipelines p SET status = 'PAUSE_REQUESTED'
+      FROM jsonb_array_elements(runs) r WHERE p.id = (r ->> 'pipeline')::uuid AND p.status = 'RUNNING';
+  END IF;
+  FOR one IN SELECT r FROM jsonb_array_elements(runs) WITH ORDINALITY AS e(r, n) ORDER BY n LOOP
+    ended := ended || jsonb_build_array(
+      etl.finish_run((one ->> 'pipeline')::uuid, (one ->> 'fence')::bigint, (one ->> 'run')::uuid, one -> 'outcome') -> 'run');
+  END LOOP;
+  RETURN jsonb_build_object('end', 'ended', 'runs', ended);
+END $$;

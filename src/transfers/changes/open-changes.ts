@@ -2,7 +2,7 @@ import type { Signals } from '../../capture/index.js'
 import { type Claim, sessionName } from '../../model/claim.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import { onSide } from '../../postgres/errors.js'
-import type { KeptSessions } from '../../postgres/kept-sessions.js'
+import type { SessionOpener } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import type { SweepFrom } from '../../sources/postgres/changes.js'
 import { Horizon, type SourceClock } from '../../sources/postgres/horizon.js'
@@ -33,7 +33,7 @@ interface ChangesParts {
   /** What `lookForLog` has found. */
   readonly looked: LogLook | null
   readonly signal: AbortSignal
-  readonly sessions: KeptSessions
+  readonly sessions: SessionOpener
   readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
 }
 
@@ -100,7 +100,9 @@ export async function lookForLog({
   if (trace === null || pipeline.capture !== 'wal' || trace.alwaysFull !== null) return null
   log.signals.start()
   return onSide('meta store', 'Connecting to the change log', async () => {
-    const main = resources.add(await sessions.open(log.mainUrl, 'vitrina-changes', signal))
+    const main = resources.add(
+      await sessions.open(log.mainUrl, { name: 'vitrina-changes', purpose: 'log' }, signal),
+    )
     return lookAtLog(main, { connection: logOf(pipeline), pipelineId: pipeline.id, trace })
   })
 }
