@@ -231,7 +231,7 @@ class LateClaims {
     const again = await this.#titles(name)
     expect(again.slice(0, 3)).toEqual(['1 second', '2 second', '3 second'])
 
-    // The holder goes on: it changes one row and removes another.
+    // The holder continues: it changes one row and removes another.
     const later = { pipelineId: 'p', runId: first.runId, fence: 1, number: 9 }
     const changed = await holder.write(rows('changed', 1), later)
     const removed = await holder.remove([['2']], { ...later, number: 10 })
@@ -287,7 +287,7 @@ class LateClaims {
     }
   }
 
-  /** A process of its own, as far as the sink can tell. */
+  /** A process of its own, as the sink sees it. */
   async #claim(ticket: string, id: PartBatchId) {
     const sink = await this.#suite.openSink(this.#name, false)
     const writer = await sink.parting!.open(ticket)
