@@ -106,8 +106,8 @@ export function partPromises(suite: PartsSuite): void {
   promise('in parts sends every row through the transforms', async () => {
     if (suite.server().transform !== undefined) return
     for (const fullStrategy of ['upsert', 'replace'] as const) {
-      const mart = await aMart(300, { fullStrategy, parallelism: PARTS }, QUERY, 'shout')
-      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null, parts_done: PARTS })
+      const mart = await aMart(300, { fullStrategy, parallelism: 2 }, QUERY, 'shout')
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null, parts_done: 2 })
       const titles = (await mart.read())!.map(({ id, title }) => `${id} ${title}`)
       expect(titles.sort()).toEqual(Array.from({ length: 300 }, (_, n) => `${n + 1} Title ${n + 1}!`).sort())
     }
@@ -116,8 +116,8 @@ export function partPromises(suite: PartsSuite): void {
   promise('in parts holds one row for each key that transforms give to rows of several parts', async () => {
     if (suite.server().transform !== undefined) return
     for (const fullStrategy of ['upsert', 'replace'] as const) {
-      const mart = await aMart(300, { fullStrategy, parallelism: PARTS }, QUERY, 'fold')
-      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null, parts_done: PARTS })
+      const mart = await aMart(300, { fullStrategy, parallelism: 2 }, QUERY, 'fold')
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null, parts_done: 2 })
       const ids = (await mart.read())!.map(({ id }) => Number(id))
       expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n))
     }
