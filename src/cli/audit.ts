@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { readingCommand, wholeNumber } from './command.js'
-import { type Format, isData, printData } from './format.js'
+import { type Format, isData, printData } from './output/format.js'
+import { moment, printTable, tellOfMore } from './output/print-table.js'
+import { readingCommand, wholeNumber } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline } from './server/find-pipeline.js'
 import { openServer } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import { group, readingCommand, wholeNumber } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import { bad, good, print } from './output.js'
+import { type FormatFlags, isData, printData } from './output/format.js'
+import { bad, good, print } from './output/print.js'
+import { moment, printTable, tellOfMore } from './output/print-table.js'
+import { group, readingCommand, wholeNumber } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline } from './server/find-pipeline.js'
 import { type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer } from './server/server.js'
 import type { CheckState } from './server/wire.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 type Flags = ServerFlags & FormatFlags
 

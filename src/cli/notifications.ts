@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { EVENT_NAMES, type NotificationEvent } from '../model/notification.js'
-import { collect, group, readingCommand, serverCommand, timeSpan, wholeNumber } from './command.js'
-import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { print } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { print } from './output/print.js'
+import { moment, printTable, tellOfMore } from './output/print-table.js'
+import { collect, group, readingCommand, serverCommand, timeSpan, wholeNumber } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { isId } from './server/find-pipeline.js'
 import { type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer, type Server } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 type Flags = ServerFlags & FormatFlags
 

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander'
 import { QUARANTINE_STATUSES, type QuarantineStatus } from '../model/history.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
-import { print } from './output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { print } from './output/print.js'
+import { moment, printTable, tellOfMore } from './output/print-table.js'
+import { group, readingCommand, serverCommand, wholeNumber } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, pathOf } from './server/find-pipeline.js'
 import { openServer } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { group, readingCommand } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
+import { type FormatFlags, isData, printData } from './output/format.js'
+import { duration, moment, printTable } from './output/print-table.js'
+import { group, readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
-import { duration, moment, printTable } from './show.js'
 
 export function addRunners(program: Command): void {
   const runners = group(program, 'runners', 'Inspect runners.')

@@ -1,16 +1,23 @@
 import { type Command, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { RUN_STATUSES } from '../model/status.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { print } from './output.js'
+import {
+  type Format,
+  type FormatFlags,
+  formatOption,
+  isData,
+  jsonOption,
+  printData,
+} from './output/format.js'
+import { print } from './output/print.js'
+import { duration, moment, printFields, printTable, tellOfMore } from './output/print-table.js'
+import { group, readingCommand, serverCommand, wholeNumber } from './program/command.js'
 import { addRunLog } from './run-log.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, isId } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
 import { readRun } from './server/watch-run.js'
 import type { Run, RunDetail, RunStatus } from './server/wire.js'
-import { duration, moment, printFields, printTable, tellOfMore } from './show.js'
 
 export interface RunFlags extends ServerFlags {
   readonly output?: Format

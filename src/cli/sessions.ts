@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../model/errors.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import { print } from './output.js'
+import { type FormatFlags, isData, printData } from './output/format.js'
+import { print } from './output/print.js'
+import { moment, printTable, tellOfMore } from './output/print-table.js'
+import { group, readingCommand, serverCommand, wholeNumber } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 interface EveryoneFlag {
   readonly everyone?: true

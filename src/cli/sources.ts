@@ -4,12 +4,12 @@ import { readEnvironment } from '../main/environment.js'
 import { untilStopped } from '../main/shutdown.js'
 import type { SourcePlan } from '../main/source-plan.js'
 import { VitrinaError } from '../model/errors.js'
-import { command, group, readingCommand } from './command.js'
-import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { detail, good, note, print, step } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { detail, good, note, print, step } from './output/print.js'
+import { bytes, printTable } from './output/print-table.js'
+import { command, group, readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
-import { bytes, printTable } from './show.js'
 
 interface PrepareFlags extends FormatFlags {
   readonly apply?: boolean

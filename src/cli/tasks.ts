@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { group, readingCommand } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import { bad, print } from './output.js'
+import { type FormatFlags, isData, printData } from './output/format.js'
+import { bad, print } from './output/print.js'
+import { printTable } from './output/print-table.js'
+import { group, readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
-import { printTable } from './show.js'
 
 export function addTasks(program: Command): void {
   const tasks = group(program, 'tasks', 'Inspect the functions that a task plan can use.')

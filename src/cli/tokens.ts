@@ -1,14 +1,21 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ROLES, type Role } from '../model/access.js'
 import { VitrinaError } from '../model/errors.js'
-import { group, readingCommand, serverCommand, timeSpan, wholeNumber } from './command.js'
-import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { detail, print } from './output.js'
+import {
+  type Format,
+  type FormatFlags,
+  formatOption,
+  isData,
+  jsonOption,
+  printData,
+} from './output/format.js'
+import { detail, print } from './output/print.js'
+import { moment, printTable, tellOfMore } from './output/print-table.js'
+import { group, readingCommand, serverCommand, timeSpan, wholeNumber } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { isId } from './server/find-pipeline.js'
 import { allPages, type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer, type Server } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 interface CreateFlags extends ServerFlags {
   readonly name: string

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander'
 import { PIPELINE_STATUSES } from '../../model/status.js'
-import { collect, readingCommand, wholeNumber } from '../command.js'
-import { type Format, isData, printData } from '../format.js'
+import { type Format, isData, printData } from '../output/format.js'
+import { printTable, tellOfMore } from '../output/print-table.js'
+import { collect, readingCommand, wholeNumber } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { type PageFlags, pageOrAll } from '../server/pages.js'
 import { openServer } from '../server/server.js'
 import type { PipelineStatus } from '../server/wire.js'
-import { printTable, tellOfMore } from '../show.js'
 
 interface Flags extends ServerFlags, PageFlags {
   readonly output?: Format

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { RUN_STATUSES } from '../../model/status.js'
-import { readingCommand, wholeNumber } from '../command.js'
+import { readingCommand, wholeNumber } from '../program/command.js'
 import { printRuns, type RunFlags, runPageFlags } from '../runs.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'

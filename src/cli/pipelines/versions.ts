@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { readingCommand, serverCommand, wholeNumber } from '../command.js'
-import { type Format, formatOption, isData, jsonOption, printData } from '../format.js'
-import { print } from '../output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from '../output/format.js'
+import { print } from '../output/print.js'
+import { moment, printTable, tellOfMore } from '../output/print-table.js'
+import { readingCommand, serverCommand, wholeNumber } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline, pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
-import { moment, printTable, tellOfMore } from '../show.js'
 import { checkpointFields, TAKE_OVER } from './update.js'
 
 interface Flags extends ServerFlags {

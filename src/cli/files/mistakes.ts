@@ -1,8 +1,8 @@
-import type { FilePipeline } from '../config/pipeline-file.js'
-import { type FileMistake, mistakeLines } from '../config/source-text.js'
-import { VitrinaError } from '../model/errors.js'
-import { note } from './output.js'
-import { ApiError } from './server/api-error.js'
+import type { FilePipeline } from '../../config/pipeline-file.js'
+import { type FileMistake, mistakeLines } from '../../config/source-text.js'
+import { VitrinaError } from '../../model/errors.js'
+import { note } from '../output/print.js'
+import { ApiError } from '../server/api-error.js'
 
 /** Shows every mistake at its place, then throws. */
 export function requireNoMistakes(mistakes: readonly FileMistake[]): void {

@@ -1,5 +1,5 @@
-import { bold, detail, dim, print } from './output.js'
-import { alignTable } from './table.js'
+import { alignTable } from './align-table.js'
+import { bold, detail, dim, print } from './print.js'
 import { visibleText } from './terminal-text.js'
 
 type Cell = string | number | boolean | null | undefined

@@ -1,8 +1,8 @@
-import type { MainSettings } from '../main/environment.js'
-import type { ApiToken } from '../main/token.js'
-import type { Tree } from '../main/tree.js'
-import { bold, detail, dim, print } from './output.js'
-import { connectTo } from './server/server.js'
+import type { MainSettings } from '../../main/environment.js'
+import type { ApiToken } from '../../main/token.js'
+import type { Tree } from '../../main/tree.js'
+import { bold, detail, dim, print } from '../output/print.js'
+import { connectTo } from '../server/server.js'
 
 export function printAddresses(url: string, token: ApiToken): void {
   print(`  console   ${bold(`${url}/ui/`)}`)

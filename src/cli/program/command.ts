@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { unreadableFile } from '../config/unreadable-file.js'
-import { VitrinaError } from '../model/errors.js'
-import { formatOption, jsonOption } from './format.js'
+import { unreadableFile } from '../../config/unreadable-file.js'
+import { VitrinaError } from '../../model/errors.js'
+import { formatOption, jsonOption } from '../output/format.js'
 
 interface CommandHelp {
   readonly usage: string

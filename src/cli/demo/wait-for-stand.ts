@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { VitrinaError } from '../model/errors.js'
-import { step } from './output.js'
-import type { Server } from './server/server.js'
+import { VitrinaError } from '../../model/errors.js'
+import { step } from '../output/print.js'
+import type { Server } from '../server/server.js'
 
 /** Elasticsearch on a busy machine took 70 s to respond. */
 const PATIENCE_MS = 300_000

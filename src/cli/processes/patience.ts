@@ -1,5 +1,5 @@
-import type { Telemetry } from '../main/telemetry.js'
-import type { Patience } from '../main/wait-for-database.js'
+import type { Telemetry } from '../../main/telemetry.js'
+import type { Patience } from '../../main/wait-for-database.js'
 
 export const WAIT_HELP = 'how long to wait for a database that is not reachable or not migrated yet'
 

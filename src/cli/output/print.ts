@@ -1,7 +1,7 @@
 import pc from 'picocolors'
-import { asVitrinaError } from '../main/as-vitrina-error.js'
-import { Stopped } from '../main/shutdown.js'
-import { VitrinaError } from '../model/errors.js'
+import { asVitrinaError } from '../../main/as-vitrina-error.js'
+import { Stopped } from '../../main/shutdown.js'
+import { VitrinaError } from '../../model/errors.js'
 import { terminalLine, visibleText } from './terminal-text.js'
 
 export const WRONG_USAGE = 2

@@ -1,8 +1,8 @@
-import { detail } from './output.js'
-import { Progress } from './progress.js'
-import type { Server } from './server/server.js'
-import { describeRun, requireSuccess, watchRun } from './server/watch-run.js'
-import type { Run } from './server/wire.js'
+import { detail } from '../output/print.js'
+import { Progress } from '../output/progress.js'
+import type { Server } from './server.js'
+import { describeRun, requireSuccess, watchRun } from './watch-run.js'
+import type { Run } from './wire.js'
 
 /** Requests a run, waits until it ends and reports the result. Throws if it did not succeed. */
 export async function followRun(

@@ -1,9 +1,9 @@
-import type { DemoPipeline } from '../main/demo-data.js'
-import type { MainSettings } from '../main/environment.js'
-import { bad, bold, dim, good, print } from './output.js'
-import type { Server } from './server/server.js'
-import type { Reconciliation, Run } from './server/wire.js'
-import { alignTable } from './table.js'
+import type { DemoPipeline } from '../../main/demo-data.js'
+import type { MainSettings } from '../../main/environment.js'
+import { alignTable } from '../output/align-table.js'
+import { bad, bold, dim, good, print } from '../output/print.js'
+import type { Server } from '../server/server.js'
+import type { Reconciliation, Run } from '../server/wire.js'
 
 const FIRST_ROWS = 5
 const WIDTH = 96
@@ -39,7 +39,7 @@ export async function printMart(story: MartStory): Promise<void> {
 
 async function printFirstRows({ settings, pipeline }: MartStory, target: string): Promise<void> {
   // Not at the top: every other command would wait for modules that it does not use.
-  const { readMartSample, tallyMart } = await import('../main/mart-sample.js')
+  const { readMartSample, tallyMart } = await import('../../main/mart-sample.js')
   const first = await readMartSample(settings, { ...pipeline, target, limit: FIRST_ROWS })
   const widest = width() < WIDTH ? WIDEST_CELL.narrow : WIDEST_CELL.wide
   for (const line of alignTable(first.columns, first.rows, { width: width() - 2, widest })) print(`  ${line}`)

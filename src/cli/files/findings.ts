@@ -1,7 +1,7 @@
-import type { FilePipeline } from '../config/pipeline-file.js'
-import { type Place, SourceText } from '../config/source-text.js'
-import { bad, dim, print } from './output.js'
-import type { ValidationFinding } from './server/wire.js'
+import type { FilePipeline } from '../../config/pipeline-file.js'
+import { type Place, SourceText } from '../../config/source-text.js'
+import { bad, dim, print } from '../output/print.js'
+import type { ValidationFinding } from '../server/wire.js'
 
 /** Shows where a finding is: in the file, or in the saved text. */
 export type Locate = (finding: ValidationFinding) => Place | null
