@@ -1,6 +1,6 @@
 import { Select, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'

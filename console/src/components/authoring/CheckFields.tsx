@@ -4,7 +4,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import styles from '../data-checks/data-checks.module.css'
 import { dataCheckTexts } from '../data-checks/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import authoring from './authoring.module.css'
 import {
   type CheckDraft,

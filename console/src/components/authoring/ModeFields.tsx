@@ -1,7 +1,7 @@
 import { Checkbox, Radio, Select } from '@mantine/core'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'

@@ -1,5 +1,5 @@
 import type { LineageColumn, LineageNode } from '../../api/wire.js'
-import { Panel } from '../../components/Panel.js'
+import { Panel } from '../../components/layout/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import { type Branch, branchesOf, keyOf, makingOf } from './graph-facts.js'
 import styles from './lineage.module.css'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import type { LineageNode } from '../../api/wire.js'
-import { Panel } from '../../components/Panel.js'
+import { Panel } from '../../components/layout/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { type ColumnPath, type ColumnStep, makingOf } from './graph-facts.js'

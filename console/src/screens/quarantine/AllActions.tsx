@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { ActionButton } from '../../components/ActionButton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { choiceOf, DiscardDialog, ResultDialog, type Selection } from './dialogs.js'
 import styles from './quarantine.module.css'

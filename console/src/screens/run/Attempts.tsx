@@ -1,6 +1,6 @@
 import type { RunDetail } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
-import { TimeText } from '../../components/TimeText.js'
+import { Badge } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { isReleased } from '../../facts/holder.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './run.module.css'

@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Batch } from '../../api/wire.js'
-import { TimeText } from '../../components/TimeText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'

@@ -1,5 +1,5 @@
 import type { RunDetail } from '../../api/wire.js'
-import { activityOfRun } from '../../components/RunStatusBadge.js'
+import { activityOfRun } from '../../components/status/RunStatusBadge.js'
 import { rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'

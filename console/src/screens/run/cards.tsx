@@ -1,7 +1,7 @@
 import { Button, CopyButton } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { RunDetail } from '../../api/wire.js'
-import { TimeText } from '../../components/TimeText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { wroteNothingUnlikeUsual } from '../../facts/run-result.js'
 import { useFormat } from '../../i18n/format.js'

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Connection } from '../../api/wire.js'
-import { Badge, type Tone } from '../../components/Badge.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'

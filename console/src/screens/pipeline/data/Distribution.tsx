@@ -1,5 +1,5 @@
 import type { MartColumnProfile } from '../../../api/wire.js'
-import grid from '../../../components/grid.module.css'
+import grid from '../../../components/layout/grid.module.css'
 import { useFormat } from '../../../i18n/format.js'
 import { useTexts } from '../../../i18n/texts.js'
 import styles from './data.module.css'

@@ -1,4 +1,4 @@
-import { useFormat } from '../i18n/format.js'
+import { useFormat } from '../../i18n/format.js'
 import { Tip } from './Tip.js'
 
 interface Props {

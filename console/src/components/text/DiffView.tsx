@@ -1,6 +1,6 @@
-import { useTexts } from '../i18n/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { shared } from '../texts.js'
 import styles from './diff.module.css'
-import { shared } from './texts.js'
 
 export type FieldChanges = Readonly<Record<string, { readonly old: unknown; readonly new: unknown }>>
 

@@ -1,12 +1,12 @@
 import { ActionIcon, Button, type ButtonProps } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useSession } from '../api/session.js'
-import type { Role } from '../api/wire.js'
-import { useTexts } from '../i18n/texts.js'
-import { useReachable } from '../live/live.js'
-import { Icon, type IconName } from '../theme/icons.js'
-import { Tip } from './Tip.js'
-import { shared } from './texts.js'
+import { useSession } from '../../api/session.js'
+import type { Role } from '../../api/wire.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useReachable } from '../../live/live.js'
+import { Icon, type IconName } from '../../theme/icons.js'
+import { Tip } from '../text/Tip.js'
+import { shared } from '../texts.js'
 
 /** Why an action is not available; null: it is. `why` is a reason given by the screen. */
 export function useRefusal(needed: Role, why: string | null = null): string | null {

@@ -1,9 +1,9 @@
 import { Button, CopyButton } from '@mantine/core'
-import { asProblem } from '../api/problem.js'
-import { useTexts } from '../i18n/texts.js'
-import { Icon } from '../theme/icons.js'
+import { asProblem } from '../../api/problem.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { shared } from '../texts.js'
 import styles from './panel.module.css'
-import { shared } from './texts.js'
 
 interface Props {
   readonly error: unknown

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Icon } from '../theme/icons.js'
+import { Icon } from '../../theme/icons.js'
 
 interface Props {
   /** A paginated list. */

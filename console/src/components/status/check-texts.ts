@@ -1,4 +1,4 @@
-import { defineTexts, pluralEn, pluralRu } from '../i18n/texts.js'
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 
 /** The checks of every pipeline and their results. */
 export const checkTexts = defineTexts(

@@ -1,7 +1,7 @@
-import { actions } from '../api/actions.js'
-import type { PipelineLine } from '../api/wire.js'
-import { activityOf, isActive } from '../facts/activity.js'
-import { useTexts } from '../i18n/texts.js'
+import { actions } from '../../api/actions.js'
+import type { PipelineLine } from '../../api/wire.js'
+import { activityOf, isActive } from '../../facts/activity.js'
+import { useTexts } from '../../i18n/texts.js'
 import { actionTexts } from './action-texts.js'
 import { perform } from './perform.js'
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import type { Run } from '../api/wire.js'
-import { type Activity, ATTEMPTS, lastResultOf } from '../facts/activity.js'
+import type { Run } from '../../api/wire.js'
+import { type Activity, ATTEMPTS, lastResultOf } from '../../facts/activity.js'
 import { LastResult } from './LastResult.js'
 import { StatusActivity } from './StatusActivity.js'
 

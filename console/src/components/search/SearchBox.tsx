@@ -1,8 +1,8 @@
 import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useRef } from 'react'
-import { useShortcut } from '../keyboard/shortcuts.js'
-import { Icon } from '../theme/icons.js'
+import { useShortcut } from '../../keyboard/shortcuts.js'
+import { Icon } from '../../theme/icons.js'
 
 const TYPING_MS = 250
 

@@ -1,8 +1,8 @@
 import { lazy, Suspense } from 'react'
-import { Skeleton } from './Skeleton.js'
+import { Skeleton } from '../layout/Skeleton.js'
 
 const Merge = lazy(() =>
-  import('./editor/MergeEditor.js').then(({ MergeEditor }) => ({ default: MergeEditor })),
+  import('../editor/MergeEditor.js').then(({ MergeEditor }) => ({ default: MergeEditor })),
 )
 
 interface Props {

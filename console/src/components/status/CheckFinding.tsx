@@ -1,11 +1,17 @@
 import { Link } from '@tanstack/react-router'
-import type { PipelineLine } from '../api/wire.js'
-import { dataFactsOf } from '../facts/data-state.js'
-import { type Check, type Checked, driftOf, type LastComparison, lastComparisonOf } from '../facts/quality.js'
-import { useFormat } from '../i18n/format.js'
-import { useTexts } from '../i18n/texts.js'
-import type { IconName } from '../theme/icons.js'
-import { useNow } from '../time/clock.js'
+import type { PipelineLine } from '../../api/wire.js'
+import { dataFactsOf } from '../../facts/data-state.js'
+import {
+  type Check,
+  type Checked,
+  driftOf,
+  type LastComparison,
+  lastComparisonOf,
+} from '../../facts/quality.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { IconName } from '../../theme/icons.js'
+import { useNow } from '../../time/clock.js'
 import { Badge } from './Badge.js'
 import { checkTexts } from './check-texts.js'
 

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import type { LastResult as Result } from '../facts/activity.js'
-import { useTexts } from '../i18n/texts.js'
-import type { IconName } from '../theme/icons.js'
+import type { LastResult as Result } from '../../facts/activity.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { IconName } from '../../theme/icons.js'
+import { shared } from '../texts.js'
 import { Badge, type Tone } from './Badge.js'
-import { shared } from './texts.js'
 
 const BADGES: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
   succeeded: { tone: 'ok', icon: 'check' },

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useFormat } from '../i18n/format.js'
+import { useFormat } from '../../i18n/format.js'
 import styles from './summary-line.module.css'
 
 /** The numbers of a list in one line. */

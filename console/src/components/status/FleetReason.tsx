@@ -1,5 +1,5 @@
-import { type Fleet, waitingReason } from '../facts/runners.js'
-import { useTexts } from '../i18n/texts.js'
+import { type Fleet, waitingReason } from '../../facts/runners.js'
+import { useTexts } from '../../i18n/texts.js'
 import styles from './fleet-reason.module.css'
 import { fleetTexts } from './fleet-texts.js'
 

@@ -1,8 +1,8 @@
 import { lazy, Suspense } from 'react'
-import styles from './editor/code.module.css'
+import styles from '../editor/code.module.css'
 
 const Editor = lazy(() =>
-  import('./editor/CodeEditor.js').then(({ CodeEditor }) => ({ default: CodeEditor })),
+  import('../editor/CodeEditor.js').then(({ CodeEditor }) => ({ default: CodeEditor })),
 )
 
 interface Props {

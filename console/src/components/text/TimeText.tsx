@@ -1,9 +1,9 @@
-import { createFormat, useFormat } from '../i18n/format.js'
-import { useLanguage, useTexts } from '../i18n/texts.js'
-import { useNow } from '../time/clock.js'
-import { BROWSER_ZONE } from '../time/zone.js'
+import { createFormat, useFormat } from '../../i18n/format.js'
+import { useLanguage, useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import { BROWSER_ZONE } from '../../time/zone.js'
+import { shared } from '../texts.js'
 import { Tip } from './Tip.js'
-import { shared } from './texts.js'
 
 interface Props {
   readonly at: string

@@ -1,10 +1,10 @@
-import type { DataFacts, DataState as State } from '../facts/data-state.js'
-import { useFormat } from '../i18n/format.js'
-import { useTexts } from '../i18n/texts.js'
-import type { IconName } from '../theme/icons.js'
+import type { DataFacts, DataState as State } from '../../facts/data-state.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { IconName } from '../../theme/icons.js'
+import { Tip } from '../text/Tip.js'
+import { shared } from '../texts.js'
 import { Badge, type Tone } from './Badge.js'
-import { Tip } from './Tip.js'
-import { shared } from './texts.js'
 
 const BADGES: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
   fresh: { tone: 'ok', icon: 'check' },

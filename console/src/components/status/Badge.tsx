@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Icon, type IconName } from '../theme/icons.js'
+import { Icon, type IconName } from '../../theme/icons.js'
 import styles from './badge.module.css'
 
 /** The meaning of the colours. */

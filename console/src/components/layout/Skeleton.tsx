@@ -1,6 +1,6 @@
-import { useTexts } from '../i18n/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { shared } from '../texts.js'
 import styles from './panel.module.css'
-import { shared } from './texts.js'
 
 interface Props {
   readonly lines?: number

@@ -1,11 +1,11 @@
 import { Button, type ButtonProps } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { askForFile } from '../api/client.js'
-import { useTexts } from '../i18n/texts.js'
-import { Icon } from '../theme/icons.js'
+import { askForFile } from '../../api/client.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { shared } from '../texts.js'
 import { saveFile } from './save-file.js'
-import { shared } from './texts.js'
 import { toastProblem } from './toast.js'
 
 interface Props extends Pick<ButtonProps, 'size' | 'variant'> {

@@ -1,8 +1,8 @@
 import { Button, Group, Modal, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { useTexts } from '../i18n/texts.js'
-import { ProblemCard } from './ProblemCard.js'
-import { shared } from './texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { ProblemCard } from '../layout/ProblemCard.js'
+import { shared } from '../texts.js'
 
 interface Props {
   readonly title: string

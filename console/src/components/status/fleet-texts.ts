@@ -1,4 +1,4 @@
-import { defineTexts, pluralEn, pluralRu } from '../i18n/texts.js'
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 
 /** Why queued pipelines wait. */
 export const fleetTexts = defineTexts(

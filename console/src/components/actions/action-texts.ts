@@ -1,4 +1,4 @@
-import { defineTexts, pluralEn, pluralRu } from '../i18n/texts.js'
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 
 /** Texts of the actions on a pipeline, the same on every screen. */
 export const actionTexts = defineTexts(

@@ -1,9 +1,9 @@
 import { memo, type PointerEvent, useState } from 'react'
-import type { RunBar, RunStatus } from '../api/wire.js'
-import { useFormat } from '../i18n/format.js'
-import { useTexts } from '../i18n/texts.js'
+import type { RunBar, RunStatus } from '../../api/wire.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { shared } from '../texts.js'
 import styles from './charts.module.css'
-import { shared } from './texts.js'
 
 const BARS = 20
 const STEP = 6

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Icon, type IconName } from '../theme/icons.js'
+import { Icon, type IconName } from '../../theme/icons.js'
 import styles from './panel.module.css'
 
 interface Props {
