@@ -1,18 +1,17 @@
-import type { QuarantineStatus } from '../../model/history.js'
-import type { Pipeline } from '../../model/pipeline.js'
-import { isHeld, isStartable } from '../../model/status.js'
+import type { QuarantineStatus } from '../../../model/history.js'
+import type { Pipeline } from '../../../model/pipeline.js'
+import { isHeld, isStartable } from '../../../model/status.js'
 import type {
-  QuarantineStore,
   RowChoice,
   Settled,
   SettledPipeline,
   Settlement,
   UnsettledRow,
-} from '../../ports/quarantine-store.js'
-import type { Database, Queryable } from '../database.js'
-import { signTransaction, writeAudit } from './audit.js'
-import { activeOrNew } from './control.repository.js'
-import { findPipeline, lockPipeline } from './find.js'
+} from '../../../ports/quarantine-store.js'
+import type { Queryable } from '../../database.js'
+import { signTransaction, writeAudit } from '../audit.js'
+import { activeOrNew } from '../control.repository.js'
+import { findPipeline, lockPipeline } from '../find.js'
 
 const MOST_UNSETTLED = 1_000
 
@@ -24,35 +23,25 @@ function chosen(choice: RowChoice): unknown[] {
   return 'rowIds' in choice ? [choice.rowIds, null, null] : [null, choice.upTo, choice.pipelineId]
 }
 
-/** Many quarantined rows in one short transaction, with an entry in the audit for each pipeline. */
-export class CatalogQuarantineRepository implements QuarantineStore {
-  readonly #database: Database
-
-  constructor(database: Database) {
-    this.#database = database
+/** The selected rows of all pipelines, with an entry in the audit for each pipeline. */
+export async function settleRows(session: Queryable, settlement: Settlement): Promise<Settled> {
+  await signTransaction(session, settlement.author)
+  const pipelines = await pipelinesOf(session, settlement)
+  const able = pipelines.filter((pipeline) => isAble(pipeline, settlement))
+  const moved = await move(session, settlement, able)
+  const refusals = await unsettledRowsOf(session, settlement, able)
+  const done: SettledPipeline[] = []
+  for (const pipeline of able) {
+    const rows = moved.get(pipeline.id) ?? 0
+    if (rows > 0) done.push(await settled(session, settlement, { pipeline, rows }))
   }
-
-  settle(settlement: Settlement): Promise<Settled> {
-    return this.#database.transaction(async (session) => {
-      await signTransaction(session, settlement.author)
-      const pipelines = await pipelinesOf(session, settlement)
-      const able = pipelines.filter((pipeline) => isAble(pipeline, settlement))
-      const moved = await move(session, settlement, able)
-      const refusals = await unsettledRowsOf(session, settlement, able)
-      const done: SettledPipeline[] = []
-      for (const pipeline of able) {
-        const rows = moved.get(pipeline.id) ?? 0
-        if (rows > 0) done.push(await settled(session, settlement, { pipeline, rows }))
-      }
-      const asked = 'rowIds' in settlement.choice ? new Set(settlement.choice.rowIds).size : null
-      const rows = [...moved.values()].reduce((sum, each) => sum + each, 0)
-      return {
-        rows: asked === null ? rows : asked - refusals.count,
-        refused: refusals.count,
-        refusals: refusals.first,
-        pipelines: done,
-      }
-    })
+  const asked = 'rowIds' in settlement.choice ? new Set(settlement.choice.rowIds).size : null
+  const rows = [...moved.values()].reduce((sum, each) => sum + each, 0)
+  return {
+    rows: asked === null ? rows : asked - refusals.count,
+    refused: refusals.count,
+    refusals: refusals.first,
+    pipelines: done,
   }
 }
 
