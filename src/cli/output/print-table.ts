@@ -2,7 +2,7 @@ import { alignTable } from './align-table.js'
 import { bold, detail, dim, print } from './print.js'
 import { visibleText } from './terminal-text.js'
 
-type Cell = string | number | boolean | null | undefined
+export type Cell = string | number | boolean | null | undefined
 
 /** Wide enough for an id and for most names. */
 const WIDEST = 48

@@ -6,7 +6,7 @@ import { unreadableFile } from '../../config/unreadable-file.js'
 import { VitrinaError } from '../../model/errors.js'
 import { formatOption, jsonOption } from '../output/format.js'
 
-interface CommandHelp {
+export interface CommandHelp {
   readonly usage: string
   readonly description: string
   readonly examples: readonly string[]

@@ -1,7 +1,7 @@
 import type { paths } from '../../client/api-types.js'
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : never
-type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: infer Answer } } }
+export type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: infer Answer } } }
   ? Json<Answer>
   : never
 type Post<P extends keyof paths, Status extends number> = paths[P] extends {
