@@ -1,3 +1,4 @@
+import { Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { CheckState } from '../../api/wire.js'
 import { useFormat } from '../../i18n/format.js'
@@ -94,12 +95,12 @@ function Found({ check: { message, failed_rows, sample, observed } }: { readonly
   const format = useFormat()
   if (message === '' && observed === null) return <span className="v-soft">–</span>
   return (
-    <div className={styles.found}>
+    <Stack className={styles.found} gap={2}>
       {message === '' ? null : <span>{message}</span>}
       {failed_rows === 0 ? null : <span>{texts.failedRows(failed_rows)}</span>}
       {sample.length === 0 ? null : <span className="v-mono v-soft">{texts.sample(sample.join(', '))}</span>}
       {observed === null ? null : <span className="v-soft">{texts.observed(format.number(observed))}</span>}
-    </div>
+    </Stack>
   )
 }
 
@@ -123,7 +124,7 @@ function Checked({ check: { checked_at, run_id } }: { readonly check: CheckState
   const texts = useTexts(dataCheckTexts)
   if (checked_at === null) return <span className="v-soft">–</span>
   return (
-    <div className={styles.found}>
+    <Stack className={styles.found} gap={2}>
       <TimeText at={checked_at} as="moment" />
       {run_id === null ? (
         <span className="v-soft">{texts.requested}</span>
@@ -132,6 +133,6 @@ function Checked({ check: { checked_at, run_id } }: { readonly check: CheckState
           {texts.openRun}
         </Link>
       )}
-    </div>
+    </Stack>
   )
 }

@@ -1,3 +1,4 @@
+import { Flex, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../../theme/icons.js'
 import styles from './panel.module.css'
@@ -13,13 +14,17 @@ interface Props {
 
 export function EmptyState({ icon, title, children, actions }: Props) {
   return (
-    <div className={styles.empty}>
+    <Stack className={styles.empty} gap={8} align="center">
       <span className={styles.emptyIcon}>
         <Icon name={icon} size={20} />
       </span>
       <h2>{title}</h2>
       <p>{children}</p>
-      {actions === undefined ? null : <div className={styles.emptyActions}>{actions}</div>}
-    </div>
+      {actions === undefined ? null : (
+        <Flex gap={8} wrap="wrap" mt={8}>
+          {actions}
+        </Flex>
+      )}
+    </Stack>
   )
 }

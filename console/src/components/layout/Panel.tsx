@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import type { ReactNode } from 'react'
 import styles from './panel.module.css'
 
@@ -13,10 +14,18 @@ interface Props {
 export function Panel({ title, actions, isFlush = false, children }: Props) {
   return (
     <section className={styles.panel} aria-label={title}>
-      <header className={styles.panelHead}>
+      <Flex
+        component="header"
+        className={styles.panelHead}
+        rowGap={0}
+        columnGap={12}
+        align="center"
+        wrap="wrap"
+        justify="space-between"
+      >
         <h2>{title}</h2>
         {actions}
-      </header>
+      </Flex>
       <div className={isFlush ? undefined : styles.panelBody}>{children}</div>
     </section>
   )

@@ -1,4 +1,4 @@
-import { Button, CopyButton } from '@mantine/core'
+import { Button, CopyButton, Flex, Group } from '@mantine/core'
 import { asProblem } from '../../api/problem.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -16,12 +16,12 @@ export function ProblemCard({ error, onRetry }: Props) {
   const { problem } = asProblem(error)
   const fields = problem.errors ?? []
   return (
-    <section className={styles.problem} role="alert">
-      <div className={styles.head}>
+    <Flex component="section" className={styles.problem} direction="column" gap={6} role="alert">
+      <Group className={styles.head} gap={8} wrap="nowrap">
         <Icon name="warn" />
         <span>{problem.title}</span>
         <code className="v-mono">{problem.vtr === '' ? problem.code : `${problem.vtr} ${problem.code}`}</code>
-      </div>
+      </Group>
       <p className={styles.detail}>{problem.detail}</p>
       {fields.length === 0 ? null : (
         <ul>
@@ -33,7 +33,7 @@ export function ProblemCard({ error, onRetry }: Props) {
         </ul>
       )}
       <p className={styles.hint}>{problem.hint}</p>
-      <div className={styles.foot}>
+      <Group gap={8} mt={4}>
         {onRetry === undefined ? null : (
           <Button variant="default" leftSection={<Icon name="retry" size={14} />} onClick={onRetry}>
             {texts.retry}
@@ -51,7 +51,7 @@ export function ProblemCard({ error, onRetry }: Props) {
             {texts.request} <code className="v-mono">{problem.request_id}</code>
           </span>
         )}
-      </div>
-    </section>
+      </Group>
+    </Flex>
   )
 }

@@ -1,3 +1,4 @@
+import { Stack } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
 import { shared } from '../texts.js'
 import styles from './panel.module.css'
@@ -11,11 +12,11 @@ interface Props {
 export function Skeleton({ lines = 6, height = 14 }: Props) {
   const texts = useTexts(shared)
   return (
-    <div className={styles.bones} role="status" aria-label={texts.loading} data-skeleton>
+    <Stack className={styles.bones} gap={10} role="status" aria-label={texts.loading} data-skeleton>
       {Array.from({ length: lines }, (_, n) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: all lines are identical.
         <div key={n} className={styles.bone} style={{ height, width: `${92 - ((n * 17) % 40)}%` }} />
       ))}
-    </div>
+    </Stack>
   )
 }

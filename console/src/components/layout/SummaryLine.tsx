@@ -1,10 +1,15 @@
+import { Flex } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useFormat } from '../../i18n/format.js'
 import styles from './summary-line.module.css'
 
 /** The numbers of a list in one line. */
 export function SummaryLine({ children }: { readonly children: ReactNode }) {
-  return <div className={styles.line}>{children}</div>
+  return (
+    <Flex className={styles.line} rowGap={6} columnGap={20} align="baseline" wrap="wrap">
+      {children}
+    </Flex>
+  )
 }
 
 interface Props {

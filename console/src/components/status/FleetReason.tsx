@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import { type Fleet, waitingReason } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './fleet-reason.module.css'
@@ -16,8 +17,17 @@ export function FleetReason({ queued, fleet }: { readonly queued: number; readon
     idle: () => texts.idle(fleet.alive, fleet.busy, fleet.slots),
   }[reason]()
   return (
-    <p className={styles.why} data-reason={reason} role="status">
+    <Flex
+      component="p"
+      className={styles.why}
+      rowGap={6}
+      columnGap={10}
+      align="center"
+      wrap="wrap"
+      data-reason={reason}
+      role="status"
+    >
       {text} {reason === 'noRunner' ? <code className="v-mono">{START_RUNNER}</code> : null}
-    </p>
+    </Flex>
   )
 }

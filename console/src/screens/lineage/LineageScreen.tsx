@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, Stack } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { Link, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo } from 'react'
@@ -100,10 +100,15 @@ function Shown({ fleet, graph, lines, search, view, isDimmed }: ShownProps) {
   return (
     <LineageViewProvider value={value}>
       <Notes graph={graph} search={search} />
-      <div className={styles.shown} data-dim={isDimmed || undefined} data-path={path !== null || undefined}>
+      <Stack
+        className={styles.shown}
+        gap={12}
+        data-dim={isDimmed || undefined}
+        data-path={path !== null || undefined}
+      >
         {view === 'graph' ? <Drawing /> : <LineageList />}
         {graph.level === 'column' ? <PathPanel /> : null}
-      </div>
+      </Stack>
       <p className="v-soft" role="status">
         {texts.shown(graph.nodes.length, graph.total_nodes)}
       </p>
@@ -122,9 +127,9 @@ function Notes({ graph, search }: { readonly graph: Graph; readonly search: Line
     ),
   ]
   return notes.map((note) => (
-    <p key={note} className={styles.note} role="status">
+    <Flex component="p" key={note} className={styles.note} gap={8} align="baseline" role="status">
       <Icon name="info" size={14} /> {note}
-    </p>
+    </Flex>
   ))
 }
 

@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { OrderNode } from '../../api/wire.js'
 import { Badge, type Tone } from '../../components/status/Badge.js'
@@ -63,7 +64,7 @@ function State({ node: { status, enabled, due } }: { readonly node: OrderNode })
   const texts = useTexts(orderTexts)
   const waiting = due?.waiting ?? null
   return (
-    <span className={styles.facts}>
+    <Flex component="span" gap={4} wrap="wrap" miw={0}>
       <Badge {...(enabled ? STATUSES[status] : { tone: 'rest', icon: 'ban' })}>
         {enabled ? texts.statuses[status] : texts.disabled}
       </Badge>
@@ -72,7 +73,7 @@ function State({ node: { status, enabled, due } }: { readonly node: OrderNode })
           {waiting === null ? texts.due : texts.held[waiting.code](waiting.upstream ?? '')}
         </Badge>
       )}
-    </span>
+    </Flex>
   )
 }
 

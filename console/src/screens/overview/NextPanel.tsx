@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
@@ -48,13 +49,13 @@ function Next({ line, at }: { readonly line: PipelineLine; readonly at: string }
   const format = useFormat()
   const wait = Date.parse(at) - useNow()
   return (
-    <li className={styles.line}>
+    <Flex component="li" className={styles.line} rowGap={4} columnGap={12} align="center">
       <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
         {line.name}
       </Link>
       <span className={styles.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
       <TimeText at={at} as="short" />
-    </li>
+    </Flex>
   )
 }
 
@@ -82,7 +83,7 @@ function Resting({ line }: { readonly line: PipelineLine }) {
   const { run, toggle } = usePipelineActions()(line)
   const { refusal, onClick } = isPaused ? run : toggle
   return (
-    <li className={styles.line}>
+    <Flex component="li" className={styles.line} rowGap={4} columnGap={12} align="center">
       <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
         {line.name}
       </Link>
@@ -96,6 +97,6 @@ function Resting({ line }: { readonly line: PipelineLine }) {
       >
         {isPaused ? texts.resume : toggle.label}
       </ActionButton>
-    </li>
+    </Flex>
   )
 }

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { OVERVIEW_KEY } from '../../api/pipelines.js'
@@ -76,7 +76,7 @@ function Sources({ onText, isEmpty }: SourcesProps) {
   const read = async (files: FileList | null) =>
     onText((await Promise.all([...(files ?? [])].map((file) => file.text()))).join('\n---\n'))
   return (
-    <div className={styles.sources}>
+    <Group gap={8}>
       {isEmpty ? (
         <Button variant="subtle" size="compact-sm" onClick={() => onText(EXAMPLE)}>
           {texts.example}
@@ -91,7 +91,7 @@ function Sources({ onText, isEmpty }: SourcesProps) {
           onChange={({ currentTarget: { files } }) => void read(files)}
         />
       </label>
-    </div>
+    </Group>
   )
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Flex, Group, Modal } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { actions } from '../../api/actions.js'
@@ -125,14 +125,14 @@ function Happens({ spec, inspection }: Pick<Props, 'spec' | 'inspection'>) {
   return (
     <div>
       <strong>{texts.willHappen}</strong>
-      <ul className={styles.happens}>
+      <Flex component="ul" className={styles.happens} direction="column" gap={6}>
         {lines.map((line) => (
           <li key={line}>
             <Icon name="right" size={14} />
             <span>{line}</span>
           </li>
         ))}
-      </ul>
+      </Flex>
     </div>
   )
 }

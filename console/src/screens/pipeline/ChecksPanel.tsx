@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import type { PipelineLine } from '../../api/wire.js'
 import { Panel } from '../../components/layout/Panel.js'
 import { Badge, type Tone } from '../../components/status/Badge.js'
@@ -20,11 +21,11 @@ export function ChecksPanel() {
   if (line === null) return null
   return (
     <Panel title={texts.checks}>
-      <ul className={styles.checks}>
+      <Flex component="ul" className={styles.checks} direction="column" gap={4}>
         {checksOf(line, now).map((found) => (
           <Check key={found.check} line={line} found={found} />
         ))}
-      </ul>
+      </Flex>
     </Panel>
   )
 }

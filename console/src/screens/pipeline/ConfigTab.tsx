@@ -1,3 +1,4 @@
+import { SimpleGrid } from '@mantine/core'
 import type { Pipeline } from '../../api/wire.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
 import { CheckFields } from '../../components/authoring/CheckFields.js'
@@ -30,7 +31,12 @@ export function ConfigTab() {
   return (
     <>
       {inspection.error === null ? null : <ProblemCard error={inspection.error} />}
-      <div className={styles.sections}>
+      <SimpleGrid
+        minColWidth="min(420px, 100%)"
+        autoFlow="auto-fit"
+        spacing={14}
+        style={{ alignItems: 'start' }}
+      >
         <div className={styles.stack}>
           <ScheduleFields {...fields} />
           <ModeFields {...fields} />
@@ -42,7 +48,7 @@ export function ConfigTab() {
           <LimitFields {...fields} />
           <CheckFields {...fields} />
         </div>
-      </div>
+      </SimpleGrid>
       <FieldsPanel pipeline={pipeline} />
     </>
   )

@@ -1,3 +1,4 @@
+import { SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { checkpointQuery } from '../../api/pipeline.js'
@@ -32,11 +33,16 @@ export function OverviewTab() {
     <>
       {isStale ? <StalePanel id={pipeline.id} /> : null}
       <StepGraph pipeline={pipeline} />
-      <div className={styles.columns}>
+      <SimpleGrid
+        minColWidth="min(300px, 100%)"
+        autoFlow="auto-fit"
+        spacing={14}
+        style={{ alignItems: 'start' }}
+      >
         {line === null ? null : <RecentRuns line={line} />}
         <About pipeline={pipeline} />
         <CheckpointPanel pipeline={pipeline} />
-      </div>
+      </SimpleGrid>
       {/* On a phone it is below the checkpoint, whose height is unknown until it is loaded. */}
       {isPlaced ? <ValidationPanel pipeline={pipeline} /> : null}
     </>

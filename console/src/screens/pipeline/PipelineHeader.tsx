@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
 import { DataState } from '../../components/status/DataState.js'
 import { LastResult } from '../../components/status/LastResult.js'
@@ -28,7 +29,14 @@ export function PipelineHeader({ pipeline, line }: Props) {
     <header className={styles.header}>
       <div className={styles.title}>
         <h1>{name}</h1>
-        <span className={styles.under}>
+        <Flex
+          component="span"
+          className={styles.under}
+          rowGap={2}
+          columnGap={12}
+          align="baseline"
+          wrap="wrap"
+        >
           <span className="v-mono">{target}</span>
           <span>{texts.version(config_version)}</span>
           {managed_by === 'file' ? (
@@ -36,7 +44,7 @@ export function PipelineHeader({ pipeline, line }: Props) {
               <span>{texts.fromFile}</span>
             </Tip>
           ) : null}
-        </span>
+        </Flex>
       </div>
       <div className={styles.actions}>{line === null ? null : <HeaderActions line={line} />}</div>
       <div className={styles.menu}>

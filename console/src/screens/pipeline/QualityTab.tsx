@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { reconcileQuery } from '../../api/pipeline.js'
 import type { Reconciliation } from '../../api/wire.js'
@@ -30,7 +31,7 @@ export function QualityTab() {
         title={texts.reconcile}
         actions={
           // In the header, where content that arrives later cannot move them.
-          <span className={styles.headActions}>
+          <Flex component="span" className={styles.headActions} gap={8} wrap="wrap">
             <ActionButton
               needs="viewer"
               icon="retry"
@@ -49,7 +50,7 @@ export function QualityTab() {
             >
               {texts.compare}
             </ActionButton>
-          </span>
+          </Flex>
         }
       >
         <div className={styles.stack}>

@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Flex, Group, Modal } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -185,7 +185,7 @@ function Meanwhile({ latest, onCompare }: { readonly latest: Pipeline; readonly 
   const texts = useTexts(editTexts)
   const { config_version: version } = latest
   return (
-    <section className={review.meanwhile} role="alert">
+    <Flex component="section" className={review.meanwhile} direction="column" gap={6} role="alert">
       <strong>{texts.meanwhile(version)}</strong>
       <span>{texts.meanwhileHint}</span>
       <div>
@@ -193,7 +193,7 @@ function Meanwhile({ latest, onCompare }: { readonly latest: Pipeline; readonly 
           {texts.compareThree}
         </Button>
       </div>
-    </section>
+    </Flex>
   )
 }
 

@@ -1,3 +1,4 @@
+import { Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { freshnessQuery } from '../../api/pipeline.js'
 import { Panel } from '../../components/layout/Panel.js'
@@ -17,11 +18,11 @@ export function StalePanel({ id }: { readonly id: string }) {
       {error !== null ? (
         <ProblemCard error={error} onRetry={() => void refetch()} />
       ) : cause ? (
-        <div className={styles.stale} role="status">
+        <Stack className={styles.stale} gap={4} role="status">
           <strong>{texts.causes[cause.code]}</strong>
           <span>{cause.detail}</span>
           <span className={styles.note}>{cause.hint}</span>
-        </div>
+        </Stack>
       ) : (
         <Skeleton lines={3} />
       )}

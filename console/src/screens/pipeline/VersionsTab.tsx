@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { versionsQuery } from '../../api/pipeline.js'
@@ -67,7 +67,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
   const changed = Object.keys(diff).length
   return (
     <article className={styles.version} aria-label={texts.version(version)}>
-      <div className={styles.versionHead}>
+      <Flex rowGap={4} columnGap={14} align="center" wrap="wrap" py={10} px={14}>
         <strong>{texts.version(version)}</strong>
         {isPresent ? (
           <Badge tone="run" icon="dot">
@@ -82,7 +82,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
             {texts.restore}
           </ActionButton>
         )}
-      </div>
+      </Flex>
       {changed === 0 || version === 1 ? (
         version === 1 ? (
           <p className={`${styles.note} ${styles.inset}`}>{texts.first}</p>

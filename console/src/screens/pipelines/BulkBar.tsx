@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
@@ -26,7 +26,14 @@ export function BulkBar({ lines, action, choose, onClear }: Props) {
   if (lines.length === 0) return null
   const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : labels.isNotRunning
   return (
-    <section className={list.picked} aria-label={words.selected(lines.length)}>
+    <Flex
+      component="section"
+      className={list.picked}
+      gap={8}
+      align="center"
+      wrap="wrap"
+      aria-label={words.selected(lines.length)}
+    >
       <strong>{words.selected(lines.length)}</strong>
       <ActionButton needs="operator" icon="play" onClick={() => choose('run')}>
         {labels.run}
@@ -45,6 +52,6 @@ export function BulkBar({ lines, action, choose, onClear }: Props) {
           <BulkDialog action={action} lines={lines} onClose={() => choose(null)} />
         </Suspense>
       )}
-    </section>
+    </Flex>
   )
 }

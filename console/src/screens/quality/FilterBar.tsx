@@ -1,4 +1,4 @@
-import { Select } from '@mantine/core'
+import { Group, Select } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import list from '../../components/layout/list.module.css'
 import { SearchBox } from '../../components/search/SearchBox.js'
@@ -12,7 +12,7 @@ export function FilterBar({ search }: { readonly search: QualitySearch }) {
   const show = (change: Partial<QualitySearch>) =>
     void navigate({ to: '/quality', search: { ...search, ...change }, replace: true })
   return (
-    <div className={list.tools}>
+    <Group gap={8}>
       <SearchBox
         className={list.filter}
         label={texts.filter}
@@ -29,6 +29,6 @@ export function FilterBar({ search }: { readonly search: QualitySearch }) {
         value={search.show ?? null}
         onChange={(value) => show({ show: (value as ShowFilter | null) ?? undefined })}
       />
-    </div>
+    </Group>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, CopyButton } from '@mantine/core'
+import { Button, CopyButton, Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { RunDetail } from '../../api/wire.js'
 import { TimeText } from '../../components/text/TimeText.js'
@@ -52,7 +52,7 @@ function ErrorButtons({ run }: Props) {
     document.getElementById('run-log')?.scrollIntoView({ block: 'start' })
   }
   return (
-    <div className={styles.buttons}>
+    <Flex gap={8} wrap="wrap">
       {run.status === 'FAILED' ? <Remedies run={run} /> : null}
       <Button variant="default" leftSection={<Icon name="search" size={14} />} onClick={() => void showLog()}>
         {texts.error.toLog}
@@ -64,7 +64,7 @@ function ErrorButtons({ run }: Props) {
           </Button>
         )}
       </CopyButton>
-    </div>
+    </Flex>
   )
 }
 

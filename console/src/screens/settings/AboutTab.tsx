@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { aboutQuery, readinessQuery, settingsQuery } from '../../api/about.js'
@@ -38,7 +38,7 @@ export function AboutTab() {
     (maySeeSettings && settings.data === undefined && settings.error === null)
   return (
     <>
-      <nav className={styles.links} aria-label={texts.server}>
+      <Flex component="nav" gap={8} wrap="wrap" aria-label={texts.server}>
         {LINKS.map(({ key, href }) => (
           <Button
             key={key}
@@ -52,7 +52,7 @@ export function AboutTab() {
             {texts.links[key]}
           </Button>
         ))}
-      </nav>
+      </Flex>
       {isLoading ? (
         // Rendered separately, they would move each other.
         <Skeleton lines={14} height={24} />

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -52,7 +52,7 @@ function Audit() {
 function SingleEntry({ search: { entry, request } }: { readonly search: AuditSearch }) {
   const texts = useTexts(auditTexts)
   return (
-    <div className={styles.head}>
+    <Group gap={8}>
       <p className={styles.note} role="status">
         {entry === undefined ? (
           <>
@@ -65,7 +65,7 @@ function SingleEntry({ search: { entry, request } }: { readonly search: AuditSea
       <Button component={Link} to="/settings/audit" variant="default">
         {texts.showAll}
       </Button>
-    </div>
+    </Group>
   )
 }
 

@@ -1,3 +1,4 @@
+import { Flex, SimpleGrid } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { notificationActions } from '../../api/notifications.js'
 import type { NotificationRule } from '../../api/wire.js'
@@ -22,11 +23,11 @@ export function RuleList({ rules, ...actions }: Props) {
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (isPhone)
     return (
-      <div className={styles.list}>
+      <SimpleGrid minColWidth="min(100%, 420px)" spacing={14} style={{ alignItems: 'start' }}>
         {rules.map((rule) => (
           <RuleCard key={rule.id} rule={rule} {...actions} />
         ))}
-      </div>
+      </SimpleGrid>
     )
   return (
     <RecordTable title={texts.rules} columns={texts.ruleColumns}>
@@ -74,13 +75,13 @@ function NameCell({ rule }: { readonly rule: NotificationRule }) {
 function Events({ rule }: { readonly rule: NotificationRule }) {
   const { events } = useTexts(notificationsTexts)
   return (
-    <div className={styles.chips}>
+    <Flex gap={4} wrap="wrap">
       {rule.events.map((event) => (
         <span key={event} className={styles.chip}>
           {events[event] ?? event}
         </span>
       ))}
-    </div>
+    </Flex>
   )
 }
 
@@ -93,7 +94,7 @@ function RuleButtons({ rule, onEdit, onDelete }: RowProps) {
       failed: texts.didNotChange,
     })
   return (
-    <div className={styles.actions}>
+    <Flex gap={6} wrap="wrap" justify="flex-end">
       <ActionButton
         needs="admin"
         size="compact-sm"
@@ -118,14 +119,14 @@ function RuleButtons({ rule, onEdit, onDelete }: RowProps) {
       >
         {texts.remove}
       </ActionButton>
-    </div>
+    </Flex>
   )
 }
 
 function RuleCard({ rule, ...actions }: RowProps) {
   const texts = useTexts(notificationsTexts)
   return (
-    <article className={styles.card} aria-label={rule.name}>
+    <Flex component="article" className={styles.card} direction="column" gap={12} aria-label={rule.name}>
       <NameCell rule={rule} />
       <Events rule={rule} />
       <dl className={styles.facts}>
@@ -139,6 +140,6 @@ function RuleCard({ rule, ...actions }: RowProps) {
         </div>
       </dl>
       <RuleButtons rule={rule} {...actions} />
-    </article>
+    </Flex>
   )
 }

@@ -1,4 +1,4 @@
-import { SegmentedControl } from '@mantine/core'
+import { Group, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -28,13 +28,13 @@ export function SessionsTab() {
   const sessions = query.data?.pages.flatMap(({ items }) => items)
   return (
     <>
-      <div className={styles.head}>
+      <Group gap={8}>
         {isAdmin ? <WhoseChoice isEveryone={isEveryone} /> : null}
         <span className={styles.space} />
         <ActionButton needs="viewer" icon="ban" onClick={() => end('others')}>
           {texts.endOthers}
         </ActionButton>
-      </div>
+      </Group>
       <p className={styles.note}>{texts.intro}</p>
       {query.error === null ? null : <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
       {sessions === undefined ? (

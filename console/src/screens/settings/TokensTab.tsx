@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -44,13 +44,13 @@ function Tokens() {
   const end = () => begin((now) => (now?.kind === 'value' ? now : null))
   return (
     <>
-      <div className={styles.head}>
+      <Group gap={8}>
         {tokens === undefined ? null : <Ending tokens={tokens} />}
         <span className={styles.space} />
         <ActionButton needs="admin" icon="plus" variant="filled" onClick={() => begin({ kind: 'create' })}>
           {texts.create}
         </ActionButton>
-      </div>
+      </Group>
       <p className={styles.note}>{texts.intro}</p>
       {query.error === null ? null : <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
       {tokens === undefined ? (

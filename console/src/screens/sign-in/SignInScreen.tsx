@@ -1,4 +1,4 @@
-import { Button, PasswordInput } from '@mantine/core'
+import { Button, Group, PasswordInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 import { signIn } from '../../api/session.js'
 import { Logo } from '../../app/shell/Logo.js'
@@ -26,10 +26,10 @@ export function SignInScreen() {
         {texts.language}
       </Button>
       <section className={styles.card}>
-        <div className={styles.brand}>
+        <Group className={styles.brand} gap={10} wrap="nowrap">
           <Logo size={26} />
           Vitrina
-        </div>
+        </Group>
         <div>
           <h1>{texts.title}</h1>
           <p className={styles.lead}>{texts.lead}</p>

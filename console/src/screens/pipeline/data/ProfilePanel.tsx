@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { computeProfile, martProfileQuery } from '../../../api/mart-data.js'
 import { asProblem } from '../../../api/problem.js'
@@ -78,7 +79,7 @@ function Profile({ profile }: { readonly profile: MartProfile }) {
   const format = useFormat()
   return (
     <>
-      <p className={styles.about}>
+      <Flex component="p" className={styles.about} rowGap={4} columnGap={16} align="center" wrap="wrap">
         <span>{texts.total(about(profile.rows, profile.rows_exact, format))}</span>
         {profile.sample_percent === null ? null : (
           <span>
@@ -94,7 +95,7 @@ function Profile({ profile }: { readonly profile: MartProfile }) {
             {texts.outdated}
           </Badge>
         ) : null}
-      </p>
+      </Flex>
       <Scrollable className={grid.scroll} label={texts.profile}>
         <table className={`${grid.grid} ${grid.stacked}`}>
           <thead>

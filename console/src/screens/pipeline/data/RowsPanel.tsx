@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button, Flex, TextInput } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
@@ -187,7 +187,14 @@ function Foot({ pipelineId, pages, isFiltered, readAt, children }: FootProps) {
   })
   const [first] = pages ?? []
   return (
-    <div className={styles.foot}>
+    <Flex
+      className={styles.foot}
+      rowGap={4}
+      columnGap={12}
+      align="center"
+      wrap="wrap"
+      justify="space-between"
+    >
       <p className="v-soft" role="status">
         {pages === null ? ' ' : <Shown pages={pages} isFiltered={isFiltered} />}
         {first !== undefined && first.hidden_columns.length > 0
@@ -196,7 +203,7 @@ function Foot({ pipelineId, pages, isFiltered, readAt, children }: FootProps) {
         {changedAt > readAt && readAt > 0 ? ` ${texts.changed}` : ''}
       </p>
       {children}
-    </div>
+    </Flex>
   )
 }
 
