@@ -7,7 +7,7 @@ import { ensureInstalled } from './lib/install.mjs'
 import { endWithNpm } from './lib/parent.mjs'
 import { failure, main, ROOT, say, seconds } from './lib/run.mjs'
 import { clean, ensureEngine, removeNetwork, run } from './lib/stand-engine.mjs'
-import { ensureImages } from './lib/stand-images.mjs'
+import { ensureImages, imageSettings } from './lib/stand-images.mjs'
 import { runTests } from './lib/vitest.mjs'
 
 /** Images take 4 GB. Outside of the project, so that a fresh clone finds them. */
@@ -42,7 +42,11 @@ async function testIn(folder, engine) {
   const command = await composeCommand(engine)
   copyProject(folder)
   await buildImage(folder, engine, command)
-  const env = { ...engine.env, VITRINA_TEST_STAND: command, VITRINA_TEST_STAND_FOLDER: folder }
+  const env = {
+    ...engine.env,
+    ...imageSettings(),
+    ...{ VITRINA_TEST_STAND: command, VITRINA_TEST_STAND_FOLDER: folder },
+  }
   return runTests(['tests/stand', ...process.argv.slice(2)], { env, within: engine.within })
 }
 
@@ -64,7 +68,7 @@ async function buildImage(folder, { env }, command) {
   const secrets = [...sample.matchAll(/^([A-Z_]+)=$/gm)].map(([, name]) => [name, 'not-used'])
   await run('sh', ['-c', `${command} --file deploy/docker-compose.yml build etl_migrate`], {
     cwd: folder,
-    env: { ...env, ...Object.fromEntries(secrets) },
+    env: { ...env, ...imageSettings(), ...Object.fromEntries(secrets) },
     minutes: 25,
   })
   say(`  built in ${seconds(since)}`)

@@ -15,6 +15,11 @@ import { run } from './stand-engine.mjs'
 
 const RECIPES = join(ROOT, 'tests/stand/images')
 const BASE = 'localhost/vitrina-stand/debian:bookworm'
+const MADE = {
+  NODE_IMAGE: { recipe: 'node', fill: fillNode },
+  POSTGRES_IMAGE: { recipe: 'postgres', fill: fillPostgres },
+  ELASTICSEARCH_IMAGE: { recipe: 'elasticsearch', fill: fillElasticsearch },
+}
 const DEBIAN_SOURCES = '/etc/apt/sources.list.d/debian.sources'
 
 /**
@@ -23,15 +28,19 @@ const DEBIAN_SOURCES = '/etc/apt/sources.list.d/debian.sources'
  */
 export async function ensureImages(engine, folder) {
   await ensureBase(engine, folder)
-  await ensureImage(engine, 'node', { image: named('NODE_IMAGE'), fill: fillNode })
-  await ensureImage(engine, 'postgres', { image: named('POSTGRES_IMAGE'), fill: fillPostgres })
-  await ensureImage(engine, 'elasticsearch', { image: named('ELASTICSEARCH_IMAGE'), fill: fillElasticsearch })
+  for (const [variable, { recipe, fill }] of Object.entries(MADE))
+    await ensureImage(engine, recipe, { image: named(variable), fill })
 }
 
-/** As the compose file names it. */
+/** The settings of the compose file that select these images. */
+export function imageSettings() {
+  return Object.fromEntries(Object.keys(MADE).map((variable) => [variable, named(variable)]))
+}
+
+/** As the compose file names it, without the digest: an image that was built here cannot have it. */
 function named(variable) {
   const text = readFileSync(join(ROOT, 'deploy/docker-compose.yml'), 'utf8')
-  const found = new RegExp(`\\$\\{${variable}:-([^}]+)\\}`).exec(text)
+  const found = new RegExp(`\\$\\{${variable}:-([^}@]+)@?[^}]*\\}`).exec(text)
   if (found === null) throw failure(`deploy/docker-compose.yml does not name ${variable}.`)
   return found[1]
 }

@@ -247,7 +247,7 @@ describe('the compose file', () => {
       expect([name, mem_limit]).toEqual([name, expect.stringMatching(/^\d+[gm]$/)])
   })
 
-  it('pins every image to an exact version, with a place for its digest', () => {
+  it('pins every image to an exact version and its digest', () => {
     const found = [
       ...readFileSync(join(ROOT, 'deploy/docker-compose.yml'), 'utf8').matchAll(
         /^ *(?:image|NODE_IMAGE): (.*)$/gm,
@@ -256,7 +256,7 @@ describe('the compose file', () => {
     const pulled = found.map(([, image = '']) => image).filter((image) => !image.startsWith('vitrina:'))
     expect(pulled).toHaveLength(5)
     for (const image of pulled)
-      expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z.]+\/[a-z/]+:v?\d+\.\d+[\w.-]*\}$/)
+      expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z.]+\/[a-z/]+:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}\}$/)
     const node = /NODE_IMAGE:-(.*)\}/.exec(pulled.join('\n'))![1]
     expect(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8')).toContain(`\nARG NODE_IMAGE=${node}\n`)
   })

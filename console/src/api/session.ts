@@ -1,4 +1,5 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
+import { createContext, useContext } from 'react'
 import { api, ask } from './client.js'
 import { ApiProblem } from './problem.js'
 import { queryClient } from './query-client.js'
@@ -38,11 +39,17 @@ export function forgetSession(): void {
   queryClient.setQueryData(sessionQuery.queryKey, null)
 }
 
+/**
+ * The session that the gate has let in. Not the query itself: signing out changes the query first, and a component that
+ * renders before the gate removes it would find no session.
+ */
+export const SessionContext = createContext<Session | null>(null)
+
 /** Only below the gate, where a user is signed in. */
 export function useSession(): Session {
-  const { data } = useQuery(sessionQuery)
-  if (data === undefined || data === null) throw new Error('not signed in')
-  return data
+  const session = useContext(SessionContext)
+  if (session === null) throw new Error('useSession is used outside of SessionGate')
+  return session
 }
 
 export function useMay(needed: Role): boolean {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { onSignedOut } from '../api/client.js'
-import { forgetSession, sessionQuery } from '../api/session.js'
+import { forgetSession, SessionContext, sessionQuery } from '../api/session.js'
 import { ProblemCard } from '../components/layout/ProblemCard.js'
 import { Skeleton } from '../components/layout/Skeleton.js'
 import { SignInScreen } from '../screens/sign-in/SignInScreen.js'
@@ -11,7 +11,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
   const { data, error, refetch } = useQuery(sessionQuery)
   useEffect(() => onSignedOut(forgetSession), [])
   if (data === null) return <SignInScreen />
-  if (data !== undefined) return children
+  if (data !== undefined) return <SessionContext value={data}>{children}</SessionContext>
   return (
     <div style={{ maxWidth: '40rem', margin: '0 auto', padding: '15vh 16px' }}>
       {error === null ? <Skeleton /> : <ProblemCard error={error} onRetry={() => void refetch()} />}
