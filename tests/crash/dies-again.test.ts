@@ -70,7 +70,7 @@ describe('R3.7 a pipeline that brings its runner down again and again', () => {
     return found
   }
 
-  it.each(CASES)('%s is FAILED after three deaths, and works when the cause is gone', async (_, point) => {
+  it.each(CASES)('%s is FAILED after three crashes, and succeeds once the cause is removed', async (_, point) => {
     const { mart, killed, run: failed } = deathsAt(point)
     // A runner that is too slow for its lease counts as dead too.
     expect(killed).toBeGreaterThan(0)

@@ -20,7 +20,7 @@ describe('text from outside', () => {
       expect(shown).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
   })
 
-  it('is printed unchanged if it is harmless', () => {
+  it('is printed unchanged if it contains no control characters', () => {
     expect(visibleText('Ленинград\t№ 5\n東京 👩‍🚀')).toBe('Ленинград\t№ 5\n東京 👩‍🚀')
     expect(visibleText('\x1b[31m')).toBe('\\x1b[31m')
   })
