@@ -105,7 +105,7 @@ async function filterOf<P extends ListRoute>(
   return query
 }
 
-/** An empty value is no filter. */
+/** An empty value selects everything. */
 function parametersOf<P extends ListRoute>(
   filter: Filter<P>,
   value: string,

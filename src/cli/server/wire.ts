@@ -24,7 +24,6 @@ export type NotificationRule = Get<'/notifications'>['items'][number]
 export type Profile = Get<'/pipelines/{id}/profile'>
 export type Preview = Post<'/preview', 200>
 export type RunStatus = Run['status']
-export type PipelineStatus = Pipeline['status']
 
 /** Request bodies; the server reads them field by field and reports all mistakes. */
 export type Fields = Record<string, unknown>
