@@ -1,7 +1,15 @@
 import { type NamedStatement, valuesFor } from '../model/engine.js'
 import { VitrinaError } from '../model/errors.js'
-import { NO_ROWS, type RowCounts } from '../model/run.js'
+import { addRows, NO_ROWS, type RowCounts } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
+
+/** What the committed parts of a run did together. */
+export interface CommittedParts {
+  readonly count: number
+  readonly rows: RowCounts
+  /** What a sink has to know about their rows when it publishes them, in the order of the parts. */
+  readonly marks: readonly string[]
+}
 
 /** A part that is about to be committed. */
 export interface LedgerPart {
@@ -120,13 +128,27 @@ export class PartLedger {
     if (done !== 1) throw partLost(part)
   }
 
-  /** What the committed parts did, one element for each. */
-  async committed(): Promise<RowCounts[]> {
+  async committed(): Promise<CommittedParts> {
+    const { isMain, runId } = this.#options
+    // Only sinks return marks, and their ledger is in the main database.
+    const marks = isMain ? 'array_to_json(marks)::text' : 'NULL'
     const found = await this.#session.rows(
-      "SELECT counts::text FROM etl.etl_run_parts WHERE run_id = $1 AND status = 'DONE' ORDER BY part",
+      `SELECT counts::text, ${marks} AS marks FROM etl.etl_run_parts WHERE run_id = $1 AND status = 'DONE' ORDER BY part`,
+      [runId],
+    )
+    return {
+      count: found.length,
+      rows: found.map(({ counts }) => readCounts(counts)).reduce(addRows, NO_ROWS),
+      marks: found.flatMap((row) => (row.marks == null ? [] : (JSON.parse(row.marks) as string[]))),
+    }
+  }
+
+  /** Called in the batch that ends the step, whose checkpoint has them from then on. */
+  async forgetMarks(): Promise<void> {
+    await this.#session.count(
+      'UPDATE etl.etl_run_parts SET marks = NULL WHERE run_id = $1 AND marks IS NOT NULL',
       [this.#options.runId],
     )
-    return found.map(({ counts }) => readCounts(counts))
   }
 }
 

@@ -2032,7 +2032,8 @@ export interface components {
          *         "code": "NO_RUNNER",
          *         "detail": "No runner is alive.",
          *         "hint": "Start one with \"vitrina runner\"."
-         *       }
+         *       },
+         *       "held_back": null
          *     }
          */
         Freshness: {
@@ -2060,6 +2061,17 @@ export interface components {
             data_as_of: string | null;
             /** @description When the next run is requested so that it ends in time. null: by schedule or request only. */
             due_at: string | null;
+            /** @description What held the checkpoint back in the last run, so that the next one reads rows again; the data need not be too old. null: nothing. */
+            held_back: {
+                /** @description How long that transaction has been open. */
+                age_seconds: number | null;
+                /** @description The session of the source it waits for. */
+                pid: number | null;
+                /** @description Why the checkpoint waits. */
+                reason: string;
+                /** @description When that session began its transaction. */
+                since: string | null;
+            } | null;
             /** @description The pipeline that follows it and needs newer data. null: its own limit is the tightest. */
             needed_by: string | null;
             /** @description How old it may become for the pipelines that follow it and for itself. null: no limit. */
@@ -3395,6 +3407,8 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description When a run is requested to keep the data fresh. */
+            freshness_due_at: string | null;
             /** @description The id of the pipeline. */
             id: string;
             /** @description The last run that ended. */
@@ -3441,7 +3455,7 @@ export interface components {
             mode: "full" | "incremental";
             /** @description Its name. */
             name: string;
-            /** @description When it runs next. */
+            /** @description When it runs next by its schedule. */
             next_run_at: string | null;
             /** @description Quarantined rows that are not replayed or discarded yet; counted up to 1,000. */
             quarantined: number;

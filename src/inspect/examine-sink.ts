@@ -6,6 +6,8 @@ import type { Column } from '../sql/selection.js'
 
 export interface SinkExamination extends Examination {
   readonly key: readonly string[]
+  /** It takes rows from several runners at the same time. */
+  readonly isParted: boolean
 }
 
 /** Examines the target of a sink for rows with these columns. Changes nothing. */
@@ -16,7 +18,7 @@ export async function examineSink(
 ): Promise<SinkExamination> {
   const { sink, key } = await openSink(kind, pipeline, opening)
   try {
-    return { ...(await sink.examine()), key }
+    return { ...(await sink.examine()), key, isParted: sink.parting !== undefined }
   } finally {
     await sink.close()
   }

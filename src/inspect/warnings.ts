@@ -88,7 +88,8 @@ export async function partWarnings(
   examined: InspectedPipeline,
 ): Promise<Finding[]> {
   if (pipeline.parallelism === 1) return []
-  const reason = await whyOneStream(source, { pipeline, examined, isTable: examined.sink === null })
+  const isParted = examined.sink === null || examined.sink.isParted
+  const reason = await whyOneStream(source, { pipeline, examined, isParted })
   if (reason === null) return []
   return [
     warning({

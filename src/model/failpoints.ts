@@ -18,6 +18,7 @@ export const FAILPOINTS = [
   'sweep.deleted',
   'part.claimed',
   'part.read',
+  'part.sent',
   'part.written',
   'part.committed',
   'parts.finishing',

@@ -19,8 +19,10 @@ export interface PartPlan {
   readonly width: number
   /** The mart had no rows when the run was cut. */
   readonly isEmpty: boolean
-  /** Where the rows are gathered before they are published, as quoted SQL; null: in the mart itself. */
+  /** Where the rows are gathered before they are published, as quoted SQL; null: in the mart itself, or behind a sink. */
   readonly into: string | null
+  /** What a sink told the holder of the run for all who write parts; null: the mart is a table. */
+  readonly ticket: string | null
   /** The columns of the key that the ranges refer to. */
   readonly columns: readonly string[]
   /** The number of the batch in front of the first part. */
@@ -33,6 +35,8 @@ export interface PartPlan {
 export interface OpenPart extends KeyRange {
   /** An earlier run has committed it. */
   readonly isDone: boolean
+  /** What a sink has to know about its rows when it publishes them. */
+  readonly marks: readonly string[]
 }
 
 /** A runner's right to execute a part: it ends with its lease, with that of the run, or when the fence moves on. */
@@ -49,6 +53,8 @@ export interface PartClaim extends Claim {
 /** What a part did. */
 export interface PartRecord {
   readonly rows: RowCounts
+  /** What a sink has to know about its rows when it publishes them. */
+  readonly marks: readonly string[]
   readonly durationMs: number
   readonly phases: BatchPhases
   readonly spans: readonly Phase[]

@@ -35,6 +35,8 @@ export interface PartQueue {
   storeParts(claim: Claim, parts: readonly OpenPart[]): Promise<void>
   /** Parts that failed or that an earlier holder's runners have claimed are free again. */
   openParts(claim: Claim, plan: PartPlan): Promise<void>
+  /** Parts that runners claimed for an earlier holder of the run, and whose leases have not ended. */
+  earlierClaims(claim: Claim): Promise<number>
   partStates(claim: Claim): Promise<PartStates>
   /** Parts that are being executed now. */
   busyParts(claim: Claim): Promise<number>

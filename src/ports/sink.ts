@@ -13,6 +13,17 @@ export interface BatchId {
   readonly number: number
 }
 
+/**
+ * Some rows of one part of a run. `number` is that of the batch in front of the parts, the same for all of them; of two
+ * claims of a part, the rows of the later one count.
+ */
+export interface PartBatchId extends BatchId {
+  readonly part: number
+  readonly claim: number
+  /** Counts the batches of this claim, from 1. */
+  readonly portion: number
+}
+
 /** A row that the sink rejects, by its index in the batch. */
 export interface RejectedRow {
   readonly row: number
@@ -35,20 +46,61 @@ export interface Removal {
   readonly marks?: readonly string[]
 }
 
+/** The number of rows that all batches wrote, of which `rewritten` may have been written before, and their marks. */
+export interface Written {
+  readonly rows: number
+  readonly rewritten: number
+  readonly marks: readonly string[]
+}
+
 /** A new version of a mart, built next to the one that people query. */
 export interface Replacement {
   /** What was built so far survives the attempt: the next one continues after the last batch. */
   readonly isResumable: boolean
   write(batch: RowBatch, id: BatchId): Promise<WriteResult>
   /**
-   * Publishes it in place of the old one, atomically. `written` has the number of rows that all batches wrote, of which
-   * `rewritten` may have been written before, and the marks of all batches. Checks the count, and throws BRAKE if too
-   * many rows would disappear.
+   * Publishes it in place of the old one, atomically. Checks the count, and throws BRAKE if too many rows would
+   * disappear.
    */
-  publish(
-    id: BatchId,
-    written: { readonly rows: number; readonly rewritten: number; readonly marks: readonly string[] },
-  ): Promise<Removal>
+  publish(id: BatchId, written: Written): Promise<Removal>
+}
+
+/**
+ * The ability to take the rows of one pass from several processes at the same time. Each of them writes parts; the
+ * holder of the run begins and ends, and nobody else creates, removes or publishes anything.
+ *
+ * The line of a part in the ledger is committed after its rows are here. So a part may be written more than once, by
+ * claims that follow each other, and a claim that was frozen may write when all is over: where the server supports it,
+ * it must not overwrite what later claims and later batches wrote.
+ */
+export interface Parting {
+  /**
+   * Called in every attempt of a run, before any part of it can be claimed. What earlier attempts of the run handed out
+   * cannot undo what this one writes. `replaces`: the rows are gathered next to the mart, from the beginning.
+   */
+  begin(id: BatchId, replaces: boolean): Promise<PartedPass>
+  /** In any process. Creates nothing. `ticket` is that of the pass. */
+  open(ticket: string): Promise<PartWriter>
+  /**
+   * The server refuses what an earlier holder of the run sends late. If it does not, parts are not executed again
+   * before the leases of earlier claims have ended.
+   */
+  readonly refusesLate: boolean
+}
+
+/** A pass whose parts may be written. */
+export interface PartedPass {
+  /** Everything that a process has to know in order to write a part. */
+  readonly ticket: string
+  /**
+   * Every part is committed, and nothing has been written since. With `replaces`, publishes what was gathered in place
+   * of the old rows as a replacement does; otherwise `publish` of the sink follows at the end of the run.
+   */
+  end(id: BatchId, written: Written): Promise<Removal>
+}
+
+export interface PartWriter {
+  write(batch: RowBatch, id: PartBatchId): Promise<WriteResult>
 }
 
 /**
@@ -86,6 +138,8 @@ export interface Sink {
     marks?: readonly string[],
   ): Promise<Removal>
   replacement(runId: string): Promise<Replacement>
+  /** Absent: one process at a time can write the mart. */
+  readonly parting?: Parting
   /** Called after the last batch of a run that wrote something: makes it visible to readers. `marks` are those of all batches since the last call. */
   publish(marks: readonly string[], id: BatchId): Promise<void>
   /** Number of rows, lowest and highest value of a column, as readers see them now. */

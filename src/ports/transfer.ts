@@ -36,6 +36,8 @@ export interface PartBook {
   partsOf(runId: string): Promise<readonly OpenPart[]>
   /** Stores the parts of the run. None can be claimed before `open`. */
   store(parts: readonly OpenPart[]): Promise<void>
+  /** Whether runners may still be working on parts for an earlier holder of the run. */
+  hasEarlierClaims(): Promise<boolean>
   open(plan: PartPlan): Promise<void>
   states(): Promise<PartStates>
   /** The run continues with parts that an earlier attempt or run has left, in a new snapshot of the source. */
@@ -43,14 +45,18 @@ export interface PartBook {
 }
 
 /** Where a part records what it does. */
-export interface PartNotes extends Pick<Ledger, 'quarantine' | 'transformOutput' | 'checked'> {
+export interface PartNotes
+  extends Pick<Ledger, 'quarantine' | 'transformOutput' | 'checked' | 'requireLease'> {
   /** Throws if the part is no longer held. Renews its lease. */
   require(): Promise<void>
   /** With `session`, inside the transaction of the rows; otherwise after it. */
   done(record: PartRecord, session: MetaSession | null): Promise<void>
 }
 
-/** Executes one part: its rows and its line in the ledger are committed together, or not at all. */
+/**
+ * Executes one part: its rows and its line in the ledger are committed together, or not at all. A sink has the rows
+ * before the line is committed.
+ */
 export interface PartTransfer {
   run(): Promise<PartRecord>
   /** What its sessions have cost; null: unknown. */

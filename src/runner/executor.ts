@@ -251,6 +251,7 @@ export class PipelineExecutor {
       freeSlots: () => parts.freeSlots(),
       partsOf: (runId) => parts.partsOf(runId),
       store: (all) => parts.storeParts(claim, all),
+      hasEarlierClaims: async () => (await parts.earlierClaims(claim)) > 0,
       open: async (plan) => {
         await parts.openParts(claim, plan)
         crew?.opened(plan)

@@ -24,10 +24,7 @@ const LEAST_STAY_MS = 1_000
 /** How long the holder of a run waits before it looks for a part again. */
 const LOOK_EVERY_MS = 100
 
-/**
- * Executes parts of runs, those of this runner and of others. Losing a part costs its work only: rows and ledger are
- * committed together.
- */
+/** Executes parts of runs, those of this runner and of others. Losing a part costs its work only: the ledger decides. */
 export class PartWorker {
   readonly #parts: PartWorkerParts
   readonly #leases = new Set<Lease>()
@@ -109,6 +106,7 @@ export class PartWorker {
   #notes(part: PartClaim, lease: Lease): PartNotes {
     const { parts, queue, events, leaseSeconds } = this.#parts
     return {
+      requireLease: () => lease.require(),
       require: async () => lease.renewed(await parts.renewPart(part, leaseSeconds)),
       done: (record: PartRecord, session) => parts.partDone(part, record, session),
       transformOutput: (line) => events.transformOutput(part, line),

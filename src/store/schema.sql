@@ -433,6 +433,7 @@ CREATE TABLE etl.etl_run_parts (
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
   by_runner boolean DEFAULT false NOT NULL,
+  marks text[],
   CONSTRAINT etl_run_parts_pkey PRIMARY KEY (run_id, part),
   CONSTRAINT etl_run_parts_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
   CONSTRAINT etl_run_parts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'DONE'::text, 'FAILED'::text, 'LEFT'::text])))
@@ -657,6 +658,7 @@ COMMENT ON COLUMN etl.etl_run_parts.deaths IS 'How often its runner died.';
 COMMENT ON COLUMN etl.etl_run_parts.rows IS 'Rows read from the source.';
 COMMENT ON COLUMN etl.etl_run_parts.counts IS 'What the part did to the mart.';
 COMMENT ON COLUMN etl.etl_run_parts.by_runner IS 'A runner executes the part although its run has another engine: a function failed, or the mart rejected a row.';
+COMMENT ON COLUMN etl.etl_run_parts.marks IS 'What the sink has to know about the rows of the part when it publishes them. NULL: nothing, or the pass is complete.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
 COMMENT ON COLUMN etl.etl_runners.tags IS 'Slots by tag, as in RUNNER_TAGS. NULL: the runner takes every pipeline.';
 COMMENT ON COLUMN etl.etl_runners.connection_limits IS 'Runs at once by connection over all runners, as in CONNECTION_LIMITS.';
@@ -696,6 +698,7 @@ CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WH
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((message_id IS NULL) AND (NOT dropped));
+CREATE INDEX etl_outbox_waiting_by_rule ON etl.etl_outbox USING btree (rule_id, id) WHERE ((message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_pipeline_edges_down ON etl.etl_pipeline_edges USING btree (downstream_id, upstream_id);
 CREATE INDEX etl_pipeline_groups_by_head ON etl.etl_pipeline_groups USING btree (head_id);
 CREATE INDEX etl_pipeline_reads_by_identity ON etl.etl_pipeline_reads USING btree (identity);

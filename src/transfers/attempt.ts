@@ -333,8 +333,9 @@ async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Pro
 function isOfAnotherMart({ position }: Checkpoint, mart: CreatedMart<unknown>): boolean {
   const { mart: known, unpublished = [] } = position
   if (mart.identity !== null && known !== undefined && isRecreated(known, mart.identity)) return true
-  // Batches that are not published yet do not need an existing mart.
-  return mart.isNew && unpublished.length === 0 && Object.keys(position).length > 0
+  // What is not published yet does not need an existing mart. The parts of a pass, which keep theirs, cover every row.
+  const hasParts = mart.identity === null && position.pass?.parts !== undefined
+  return mart.isNew && unpublished.length === 0 && !hasParts && Object.keys(position).length > 0
 }
 
 /** A mart that was restored on another server is the same mart, although its oid differs. */

@@ -29,7 +29,9 @@ import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
 import { Cutter } from './parts/cutter.js'
 import { requireLocal } from './parts/engine-support.js'
-import { TablePart } from './parts/part-transfer.js'
+import { RunPart } from './parts/part-transfer.js'
+import { SinkParts } from './parts/sink-parts.js'
+import { TableParts } from './parts/table-parts.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
@@ -122,15 +124,26 @@ export class Transfers implements TransferFactory {
   async openPart(claim: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer> {
     const { pipeline } = claim
     const { targets, rules, transforms, way: forced = null } = this.#settings
-    const { way } = chooseRoute(pipeline, targets, forced)
+    const { way, sink } = chooseRoute(pipeline, targets, forced)
     const resources = new Resources()
+    const common = {
+      ...{ claim, notes, signal, rules, targets, transforms, resources },
+      ...{ sessions: this.#sessions, examinations: this.#examinations },
+      sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
+    }
     try {
-      return await TablePart.open({
-        ...{ claim, notes, signal, rules, targets, transforms, resources, way },
-        ...{ sessions: this.#sessions, examinations: this.#examinations },
-        ...this.#inTarget(pipeline),
-        sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
-        wanted: (columns) => wantedTable(pipeline, columns, targets),
+      if (sink === null)
+        return await RunPart.openTable({
+          ...common,
+          ...this.#inTarget(pipeline),
+          way,
+          wanted: (columns) => wantedTable(pipeline, columns, targets),
+        })
+      const { requireLease } = notes
+      return await RunPart.openSink({
+        ...common,
+        url: this.#settings.writerUrl,
+        openSink: (columns) => openSink(sink, pipeline, { columns, signal, requireLease }),
       })
     } catch (error) {
       await resources.close()
@@ -207,7 +220,9 @@ export class Transfers implements TransferFactory {
       session: attempt.session,
     })
     const route = new RowsRoute(attempt, mart, attempt.isNew)
-    return new RouteTransfer(attempt, route, { way: 'rows', cutter: null })
+    const { parting } = mart
+    const cutter = parting === null ? null : await Cutter.open(attempt, new SinkParts(attempt, parting))
+    return new RouteTransfer(attempt, route, { way: 'rows', cutter })
   }
 
   #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {
@@ -231,5 +246,5 @@ async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 're
 
 /** A member of a group is one stream: parts have transactions of their own. */
 async function cutterOf(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter | null> {
-  return attempt.batches.joins ? null : Cutter.open(attempt, isEmpty)
+  return attempt.batches.joins ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
 }

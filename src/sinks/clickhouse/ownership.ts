@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId } from '../../ports/sink.js'
+import type { BatchId, PartBatchId } from '../../ports/sink.js'
 import type { Server } from './client.js'
 import { FENCE_CHECK } from './errors.js'
 import { literal, quote } from './quoting.js'
@@ -18,7 +18,7 @@ interface Holding {
   readonly pipeline: string
   readonly fence: number
   readonly epoch: bigint
-  /** The run that built this table as a replacement; null for a table filled in place. */
+  /** What built this table as a replacement: a run, or the parts of one of its attempts; null for a table filled in place. */
   readonly run: string | null
   /** Identifies the attempt, so that it can check whether its comment is the latest. */
   readonly by: string
@@ -31,8 +31,22 @@ const MARK = 'vitrina '
 const NUMBER_BITS = 24n
 const ROUNDS = 3
 
+/**
+ * So many epochs belong to the parts of a pass: a later claim of a part writes later rows. When all parts are committed,
+ * the next epoch rejects whatever their claims still send.
+ */
+const CLAIMS = 1024n
+
+/** The right to write rows of a mart. */
+export interface Right {
+  /** Version of the rows of a batch. */
+  version(id: BatchId | PartBatchId): Promise<bigint>
+  /** The error for rows rejected by the CHECK: another writer took over. */
+  lost(id: BatchId): Promise<VitrinaError>
+}
+
 /** The right of one attempt to write to a table. */
-export class Ownership {
+export class Ownership implements Right {
   readonly #server: Server
   readonly #names: MartNames
   readonly #by = randomUUID()
@@ -43,16 +57,33 @@ export class Ownership {
     this.#names = names
   }
 
-  /** Version of the rows of a batch. The first call takes over the mart. */
+  /** The first call takes over the mart. */
   async version(id: BatchId): Promise<bigint> {
     this.#epoch ??= await this.#take(id)
     return (this.#epoch << NUMBER_BITS) + BigInt(id.number)
   }
 
-  /** Rejects earlier writers of a table that is being built, and records the run that builds it. */
-  async extendTo(table: string, id: BatchId): Promise<void> {
+  /** Takes over the mart for all who write parts of a pass. The next call of `version` takes it back. */
+  async share(id: BatchId): Promise<bigint> {
+    this.#epoch = null
+    return this.#take(id, CLAIMS)
+  }
+
+  /** The right of those who write parts. Takes nothing over. */
+  ofParts(first: bigint): Right {
+    return {
+      version: async (id) => {
+        const claim = 'claim' in id ? BigInt(id.claim) : 0n
+        return ((first + (claim < CLAIMS ? claim : CLAIMS - 1n)) << NUMBER_BITS) + BigInt(id.number)
+      },
+      lost: (id) => this.lost(id),
+    }
+  }
+
+  /** Rejects earlier writers of a table that is being built, and records what it is built as. */
+  async extendTo(table: string, id: BatchId, built = id.runId): Promise<void> {
     await this.version(id)
-    await this.#note(table, this.#holding(id, this.#epoch!, { run: id.runId, mart: await this.identify() }))
+    await this.#note(table, this.#holding(id, this.#epoch!, { run: built, mart: await this.identify() }))
   }
 
   /** Returns the identity of the mart, and assigns one if it has none. */
@@ -72,11 +103,10 @@ export class Ownership {
     return mart
   }
 
-  async runThatBuilt(table: string): Promise<string | null> {
+  async builtAs(table: string): Promise<string | null> {
     return (await this.#read(table))?.run ?? null
   }
 
-  /** The error for rows rejected by the CHECK: another writer took over. */
   async lost(id: BatchId): Promise<VitrinaError> {
     const holder = await this.#read(this.#names.data)
     if (holder === null || holder.pipeline === id.pipelineId) return this.#stale()
@@ -87,13 +117,14 @@ export class Ownership {
     )
   }
 
-  async #take(id: BatchId): Promise<bigint> {
+  /** Returns the first of so many epochs. */
+  async #take(id: BatchId, count = 1n): Promise<bigint> {
     for (let round = 0; round < ROUNDS; round++) {
       const holder = await this.#read(this.#names.data)
       if (holder?.pipeline === id.pipelineId && holder.fence > id.fence) throw this.#stale()
       const epoch = (holder?.epoch ?? (await this.#lastEpoch())) + 1n
       const { run = null, mart = randomUUID() } = holder ?? {}
-      await this.#note(this.#names.data, this.#holding(id, epoch, { run, mart }))
+      await this.#note(this.#names.data, this.#holding(id, epoch + count - 1n, { run, mart }), epoch)
       // ALTER has no compare-and-set: check whether ours was the last one.
       if ((await this.#read(this.#names.data))?.by === this.#by) return epoch
     }
@@ -118,11 +149,11 @@ export class Ownership {
     return BigInt(row![0]!) >> NUMBER_BITS
   }
 
-  async #note(table: string, holding: Holding): Promise<void> {
+  async #note(table: string, holding: Holding, since = holding.epoch): Promise<void> {
     const comment = MARK + JSON.stringify({ ...holding, epoch: String(holding.epoch) })
     await this.#server.command({
       sql: `ALTER TABLE ${this.#names.full(table)} DROP CONSTRAINT IF EXISTS ${FENCE_CHECK},
-        ADD CONSTRAINT ${FENCE_CHECK} CHECK ${quote(VERSION)} >= ${holding.epoch << NUMBER_BITS},
+        ADD CONSTRAINT ${FENCE_CHECK} CHECK ${quote(VERSION)} >= ${since << NUMBER_BITS},
         MODIFY COMMENT ${literal(comment)}`,
       doing: `Taking over ${this.#names.shown(table)}`,
     })

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
+import type { BatchId, Removal, Replacement, WriteResult, Written } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { requireBrake } from './difference.js'
 import { dropTable, tablesLike } from './schema.js'
@@ -9,21 +9,22 @@ import { BatchWriter, type MartParts } from './writer.js'
 export class TableReplacement implements Replacement {
   readonly isResumable = true
   readonly #parts: MartParts
-  readonly #runId: string
+  readonly #identity: string
   readonly #brake: number
   readonly #fresh: string
   #writer: Promise<BatchWriter> | null = null
 
-  private constructor(parts: MartParts, runId: string, brake: number) {
+  private constructor(parts: MartParts, identity: string, brake: number) {
     // Always compare: the total is checked against the number of new rows.
     this.#parts = { ...parts, compare: true }
-    this.#runId = runId
+    this.#identity = identity
     this.#brake = brake
-    this.#fresh = parts.names.fresh(runId)
+    this.#fresh = parts.names.fresh(identity)
   }
 
-  static async open(parts: MartParts, runId: string, brake: number): Promise<TableReplacement> {
-    const replacement = new TableReplacement(parts, runId, brake)
+  /** Resumes what was built under this identity: that of a run, or of the parts of one of its attempts. */
+  static async open(parts: MartParts, identity: string, brake: number): Promise<TableReplacement> {
+    const replacement = new TableReplacement(parts, identity, brake)
     await replacement.#open()
     return replacement
   }
@@ -32,7 +33,7 @@ export class TableReplacement implements Replacement {
     const { server, names, ownership } = this.#parts
     for (const table of await tablesLike(server, names, names.freshPrefix))
       if (table !== this.#fresh) await dropTable(server, names, table)
-    if ((await ownership.runThatBuilt(names.data)) === this.#runId) return
+    if ((await ownership.builtAs(names.data)) === this.#identity) return
     await server.command({
       // Same definition as the data: engine, order, settings and anything an administrator changed.
       sql: `CREATE TABLE IF NOT EXISTS ${names.full(this.#fresh)} AS ${names.full(names.data)}`,
@@ -49,19 +50,20 @@ export class TableReplacement implements Replacement {
   async #begin(id: BatchId): Promise<BatchWriter> {
     const { names, ownership } = this.#parts
     if (await this.#isPublished()) return new BatchWriter(this.#parts, names.data)
-    await ownership.extendTo(this.#fresh, id)
+    await ownership.extendTo(this.#fresh, id, this.#identity)
     return new BatchWriter(this.#parts, this.#fresh)
   }
 
-  async publish(
-    id: BatchId,
-    written: { readonly rows: number; readonly rewritten: number; readonly marks: readonly string[] },
-  ): Promise<Removal> {
+  get table(): string {
+    return this.#fresh
+  }
+
+  async publish(id: BatchId, written: Written): Promise<Removal> {
     const { server, names, ownership, codec } = this.#parts
     await ownership.version(id)
     // An exchange whose response was lost must not be undone by a second one.
     if (await this.#isPublished()) return this.#tidy(0)
-    await ownership.extendTo(this.#fresh, id)
+    await ownership.extendTo(this.#fresh, id, this.#identity)
     const difference = { server, names, codec, data: names.data, kept: this.#fresh }
     const { gone, kept } = await requireBrake(difference, this.#brake)
     this.#requireCount(kept, written)
@@ -74,7 +76,7 @@ export class TableReplacement implements Replacement {
 
   async #isPublished(): Promise<boolean> {
     const { names, ownership } = this.#parts
-    return (await ownership.runThatBuilt(names.data)) === this.#runId
+    return (await ownership.builtAs(names.data)) === this.#identity
   }
 
   #requireCount(count: number, { rows, rewritten }: { rows: number; rewritten: number }): void {

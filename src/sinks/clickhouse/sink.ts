@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { VitrinaError } from '../../model/errors.js'
 import type {
   BatchId,
   Examination,
   MartDefinition,
   MartSummary,
+  PartedPass,
+  Parting,
+  PartWriter,
   Removal,
   Replacement,
   RowDigest,
@@ -36,6 +40,15 @@ import {
   VERSION,
 } from './schema.js'
 import { BatchWriter, type MartParts } from './writer.js'
+
+/** Where and how a part is written. */
+interface Ticket {
+  /** The first of the epochs of the parts. */
+  readonly epoch: string
+  readonly table: string
+  /** The table is being built. */
+  readonly isNew: boolean
+}
 
 /** A mart in ClickHouse. docs/guides/clickhouse.md describes it for readers and administrators. */
 export class ClickHouseSink implements Sink {
@@ -155,6 +168,46 @@ export class ClickHouseSink implements Sink {
 
   replacement(runId: string): Promise<Replacement> {
     return TableReplacement.open(this.#parts, runId, this.#mart.brake)
+  }
+
+  get parting(): Parting {
+    return {
+      refusesLate: true,
+      begin: (id, replaces) => (replaces ? this.#beginReplacement(id) : this.#beginPass(id)),
+      open: async (ticket) => this.#partWriter(JSON.parse(ticket) as Ticket),
+    }
+  }
+
+  async #beginPass(id: BatchId): Promise<PartedPass> {
+    const { ownership, names } = this.#parts
+    const epoch = String(await ownership.share(id))
+    const ticket: Ticket = { epoch, table: names.data, isNew: false }
+    return {
+      ticket: JSON.stringify(ticket),
+      end: async (last) => {
+        await ownership.version(last)
+        return { deleted: 0 }
+      },
+    }
+  }
+
+  /** Another table in each attempt: what is sent late to that of an earlier one finds no table. */
+  async #beginReplacement(id: BatchId): Promise<PartedPass> {
+    const { ownership } = this.#parts
+    const replacement = await TableReplacement.open(this.#parts, randomUUID(), this.#mart.brake)
+    const epoch = String(await ownership.share(id))
+    const ticket: Ticket = { epoch, table: replacement.table, isNew: true }
+    return {
+      ticket: JSON.stringify(ticket),
+      end: (last, written) => replacement.publish(last, written),
+    }
+  }
+
+  #partWriter({ epoch, table, isNew }: Ticket): PartWriter {
+    const ownership = this.#parts.ownership.ofParts(BigInt(epoch))
+    // Always compare in a new table: the total is checked against the number of new rows.
+    const compare = isNew || this.#parts.compare
+    return new BatchWriter({ ...this.#parts, ownership, compare }, table)
   }
 
   /** Nothing to do: rows are visible as soon as the server has them. */

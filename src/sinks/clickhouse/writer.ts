@@ -1,10 +1,10 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
+import type { BatchId, PartBatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Server } from './client.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
-import type { Ownership } from './ownership.js'
+import type { Ownership, Right } from './ownership.js'
 import { quoted } from './quoting.js'
 import { type EncodedRow, RowCodec } from './rows.js'
 import { DELETED, type MartNames, VERSION } from './schema.js'
@@ -19,6 +19,11 @@ export interface MartParts {
   readonly compare: boolean
 }
 
+/** What writing rows takes. */
+export interface WritingParts extends Omit<MartParts, 'ownership'> {
+  readonly ownership: Right
+}
+
 /** Characters per request. */
 const PART = 16 * 1024 * 1024
 const KEYS_PART = 4 * 1024 * 1024
@@ -27,15 +32,15 @@ const MOST_REFUSED = 1000
 
 /** Writes batches to one table. */
 export class BatchWriter {
-  readonly #parts: MartParts
+  readonly #parts: WritingParts
   readonly #table: string
 
-  constructor(parts: MartParts, table: string) {
+  constructor(parts: WritingParts, table: string) {
     this.#parts = parts
     this.#table = table
   }
 
-  async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+  async write(batch: RowBatch, id: BatchId | PartBatchId): Promise<WriteResult> {
     const version = await this.#parts.ownership.version(id)
     const refused: RejectedRow[] = []
     const fit = this.#encode(batch, refused)
@@ -113,12 +118,12 @@ function keysSql(codec: RowCodec, rows: readonly { readonly key: string }[]): st
 /** Inserts the rows of one batch into one table. */
 class Insert {
   readonly refused: RejectedRow[] = []
-  readonly #parts: MartParts
+  readonly #parts: WritingParts
   readonly #table: string
   readonly #id: BatchId
   readonly #version: bigint
 
-  constructor(parts: MartParts, table: string, { id, version }: { id: BatchId; version: bigint }) {
+  constructor(parts: WritingParts, table: string, { id, version }: { id: BatchId; version: bigint }) {
     this.#parts = parts
     this.#table = table
     this.#id = id

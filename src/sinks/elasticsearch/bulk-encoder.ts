@@ -7,6 +7,7 @@ import { documentId } from './document-id.js'
 import { JsonBytes } from './json-bytes.js'
 import { type FieldType, fieldType, type WriteMode } from './types.js'
 import { UnfitValue } from './unfit-value.js'
+import { versionOf } from './versions.js'
 
 export interface BulkLimits {
   readonly bytes: number
@@ -32,11 +33,6 @@ interface Field {
   readonly name: Buffer
   /** A merge would keep keys of the previous object that this one no longer has. */
   readonly isMerged: boolean
-}
-
-/** The later of two batches of a pipeline has the greater version (invariant 4). */
-export function versionOf({ fence, number }: BatchId): bigint {
-  return (BigInt(fence) << 32n) + BigInt(number)
 }
 
 const NULL = Buffer.from('null')
@@ -76,11 +72,12 @@ export class BulkEncoder {
 
   /** Yields bulks lazily, one at a time. Rows that do not fit are added to `refused`. */
   *bulks({ fields, last, refused }: EncodedBatch, id: BatchId): Generator<Bulk> {
+    const version = versionOf(id)
     const most = Math.max(FEW, Math.ceil(last.size / this.#limits.parallel))
     let bulk = this.#begin(fields.bytes.length)
     for (const [documentId, row] of last) {
       const start = bulk.json.length
-      const reason = this.#item(bulk.json, fields, row, documentId, id)
+      const reason = this.#item(bulk.json, fields, row, documentId, version)
       if (reason !== null) {
         refused.push({ row, reason })
         bulk.json.cut(start)
@@ -110,13 +107,19 @@ export class BulkEncoder {
 
   /** Writes action and document. Returns the reason when a value cannot be stored. */
   // biome-ignore lint/complexity/useMaxParams: called for every row, without allocating an object for each call.
-  #item(json: JsonBytes, fields: CopyFields, row: number, documentId: string, id: BatchId): string | null {
+  #item(
+    json: JsonBytes,
+    fields: CopyFields,
+    row: number,
+    documentId: string,
+    version: bigint,
+  ): string | null {
     const isUpdate = this.#mode === 'update'
     const quoted = JSON.stringify(documentId)
     json.text(
       isUpdate
         ? `{"update":{"_id":${quoted}}}\n{"doc":{`
-        : `{"index":{"_id":${quoted},"version":${versionOf(id)},"version_type":"external_gte"}}\n{`,
+        : `{"index":{"_id":${quoted},"version":${version},"version_type":"external_gte"}}\n{`,
     )
     const merged: string[] = []
     for (const [column, field] of this.#fields.entries()) {

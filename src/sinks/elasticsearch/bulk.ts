@@ -12,6 +12,7 @@ import {
   sinkError,
   unavailable,
 } from './errors.js'
+import { fenceOf } from './versions.js'
 
 /** Lines of a bulk request whose items are settled individually. */
 export interface Bulk {
@@ -49,6 +50,8 @@ export interface BulkTarget {
   /** The alias used for writes. It is deleted together with its index and never created implicitly: see mart.ts. */
   readonly alias: string
   readonly isVersioned: boolean
+  /** Others write at the same time with this fence: a document that one of them wrote later stays. Null: nobody does. */
+  readonly sharedFence: bigint | null
   /** Sent before the items of every request; its result is ignored. */
   readonly preamble?: Buffer
   /** Called before every request: without versions, the server accepts a request no matter how late it arrives. */
@@ -197,8 +200,10 @@ class Settlement {
     }
     const { status, error } = item
     if (status === 409) {
-      if (this.#to.isVersioned) throw stale(this.#to.target, reasonOf(error))
-      return false
+      if (!this.#to.isVersioned) return false
+      if (!this.#isShared(reasonOf(error))) throw stale(this.#to.target, reasonOf(error))
+      this.#tally.noop += 1
+      return true
     }
     if (mayPass(status)) return false
     // The document does not exist, so there is nothing to remove from it.
@@ -208,6 +213,13 @@ class Settlement {
       return true
     }
     throw sinkError(status, error, this.#to.target)
+  }
+
+  /** Written by a later claim of the part, or by another part to which a transform gave the same key. */
+  #isShared(reason: string): boolean {
+    const { sharedFence } = this.#to
+    const current = /current version \[(\d+)\]/.exec(reason)?.[1]
+    return sharedFence !== null && current !== undefined && fenceOf(BigInt(current)) === sharedFence
   }
 
   #count(index: number, { result, get }: Item): void {

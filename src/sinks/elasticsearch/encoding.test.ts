@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { batchId, toColumn } from '../../../tests/support/elasticsearch.js'
 import { RowBatch } from '../../sql/row-batch.js'
-import { BulkEncoder, versionOf } from './bulk-encoder.js'
+import { BulkEncoder } from './bulk-encoder.js'
 import { documentId, keyOfId } from './document-id.js'
 import { normalJson, parseExact } from './exact-json.js'
 import { KeySet } from './key-set.js'
+import { versionOf } from './versions.js'
 
 describe('an _id', () => {
   const PARTS = ['', '~', '|', '~~', '~|', '|~', 'a', 'a|b', '~#', '#', '\\', 'é']
@@ -94,9 +95,12 @@ describe('a bulk', () => {
   })
 })
 
-it('a later batch has a greater version, within a signed long', () => {
+it('a later batch has a greater version, and so has a later claim of a part, within a signed long', () => {
   const versions = [
     batchId(1, 1),
+    { ...batchId(1, 1), part: 7, claim: 1, portion: 3 },
+    { ...batchId(1, 1), part: 2, claim: 2, portion: 1 },
+    { ...batchId(1, 1), part: 2, claim: 1_000, portion: 1 },
     batchId(2, 1),
     batchId(2 ** 31, 1),
     batchId(1, 2),

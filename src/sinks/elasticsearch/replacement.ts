@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { requireBelowBrake } from '../../model/brake.js'
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
+import type { BatchId, Removal, Replacement, WriteResult, Written } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Cluster } from './cluster.js'
 import { type IndexState, type Mart, writeAlias } from './mart.js'
@@ -13,7 +13,8 @@ interface Parts {
   readonly scan: Scan
   readonly cluster: Cluster
   readonly documents: BatchWriter
-  readonly runId: string
+  /** Identifies what is built: another one begins from scratch. */
+  readonly identity: string
   readonly brake: number
 }
 
@@ -31,24 +32,25 @@ export class IndexReplacement implements Replacement {
     this.#index = index
   }
 
-  /** Resumes what this run has built so far; unfinished indexes of other runs are removed. */
+  /** Resumes what was built under this identity; all other unfinished indexes are removed. */
   static async open(parts: Parts): Promise<IndexReplacement> {
-    const { mart, runId } = parts
-    const index = `${mart.name}-${hash('sha256', runId, 'hex').slice(0, 10)}`
+    const { mart, identity } = parts
+    const index = `${mart.name}-${hash('sha256', identity, 'hex').slice(0, 10)}`
     const replacement = new IndexReplacement(parts, index)
     await replacement.#removeOthers()
     await mart.create(index, WHILE_BUILDING)
     return replacement
   }
 
-  write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
-    return this.#parts.documents.write(batch, id, writeAlias(this.#index))
+  get alias(): string {
+    return writeAlias(this.#index)
   }
 
-  async publish(
-    _id: BatchId,
-    written: { readonly rows: number; readonly rewritten: number },
-  ): Promise<Removal> {
+  write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+    return this.#parts.documents.write(batch, id, this.alias)
+  }
+
+  async publish(_id: BatchId, written: Pick<Written, 'rows' | 'rewritten'>): Promise<Removal> {
     const { mart, scan, brake } = this.#parts
     const old = await mart.find()
     // It was published, but the process died before reporting it.

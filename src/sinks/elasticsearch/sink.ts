@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { requireBelowBrake } from '../../model/brake.js'
 import type {
   BatchId,
   Examination,
   MartDefinition,
   MartSummary,
+  PartedPass,
+  Parting,
+  PartWriter,
   Removal,
   Replacement,
   RowDigest,
@@ -21,6 +25,13 @@ import { type IndexState, Mart, writeAlias } from './mart.js'
 import { IndexReplacement } from './replacement.js'
 import { Digester, Scan, summarise } from './scan.js'
 import { BatchWriter } from './writer.js'
+
+/** Where a part is written. */
+interface Ticket {
+  readonly alias: string
+  /** The index is being built. */
+  readonly isNew: boolean
+}
 
 /** A mart as an index of Elasticsearch or OpenSearch: one document for each row. */
 export class ElasticsearchSink implements Sink {
@@ -94,22 +105,53 @@ export class ElasticsearchSink implements Sink {
     return { deleted: await this.#documents.remove(absent, id, await this.#alias()) }
   }
 
-  async replacement(runId: string): Promise<Replacement> {
-    // An index that is being built has no other writers: whole documents give the same result as merges, at lower cost.
-    const documents = new BatchWriter({
-      mart: this.#parts,
-      mode: 'index',
-      cluster: this.#cluster,
-      settings: this.#settings,
-    })
+  replacement(runId: string): Promise<Replacement> {
+    return this.#replacement(runId)
+  }
+
+  #replacement(identity: string): Promise<IndexReplacement> {
     return IndexReplacement.open({
       mart: this.#mart,
       scan: this.#scan,
       cluster: this.#cluster,
-      documents,
-      runId,
+      documents: this.#whole(),
+      identity,
       brake: this.#parts.brake,
     })
+  }
+
+  /** An index that is being built has no other writers: whole documents give the same result as merges, at lower cost. */
+  #whole(): BatchWriter {
+    const [mart, cluster, settings] = [this.#parts, this.#cluster, this.#settings]
+    return new BatchWriter({ mart, mode: 'index', cluster, settings })
+  }
+
+  get parting(): Parting {
+    return {
+      refusesLate: this.#mart.options.write_mode === 'index',
+      begin: (id, replaces) => (replaces ? this.#beginReplacement(id) : this.#beginPass()),
+      open: async (ticket) => this.#partWriter(JSON.parse(ticket) as Ticket),
+    }
+  }
+
+  async #beginPass(): Promise<PartedPass> {
+    const ticket: Ticket = { alias: await this.#alias(), isNew: false }
+    return { ticket: JSON.stringify(ticket), end: async () => ({ deleted: 0 }) }
+  }
+
+  /** Another index in each attempt: what is sent late to that of an earlier one finds no alias. */
+  async #beginReplacement({ runId }: BatchId): Promise<PartedPass> {
+    const replacement = await this.#replacement(`${runId} ${randomUUID()}`)
+    const ticket: Ticket = { alias: replacement.alias, isNew: true }
+    return {
+      ticket: JSON.stringify(ticket),
+      end: (id, written) => replacement.publish(id, written),
+    }
+  }
+
+  #partWriter({ alias, isNew }: Ticket): PartWriter {
+    const documents = isNew ? this.#whole() : this.#documents
+    return { write: (batch, id) => documents.write(batch, id, alias) }
   }
 
   async publish(): Promise<void> {

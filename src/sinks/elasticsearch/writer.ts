@@ -1,11 +1,12 @@
-import type { BatchId, MartDefinition, WriteResult } from '../../ports/sink.js'
+import type { BatchId, MartDefinition, PartBatchId, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { BulkSender, type BulkTarget, bulksOf } from './bulk.js'
-import { BulkEncoder, versionOf } from './bulk-encoder.js'
+import { BulkEncoder } from './bulk-encoder.js'
 import type { Cluster } from './cluster.js'
 import type { ElasticsearchSettings } from './config.js'
 import { leftoversOf } from './merged-objects.js'
 import type { WriteMode } from './types.js'
+import { versionOf } from './versions.js'
 
 const MIB = 1024 * 1024
 
@@ -42,9 +43,10 @@ export class BatchWriter {
     this.#requireLease = mart.requireLease
   }
 
-  async write(batch: RowBatch, id: BatchId, alias: string): Promise<WriteResult> {
+  async write(batch: RowBatch, id: BatchId | PartBatchId, alias: string): Promise<WriteResult> {
     const encoded = this.#encoder.open(batch)
-    const tally = await this.#sender.send(this.#encoder.bulks(encoded, id), this.#to(alias))
+    const to = this.#to(alias, 'claim' in id ? BigInt(id.fence) : null)
+    const tally = await this.#sender.send(this.#encoder.bulks(encoded, id), to)
     const leftovers = leftoversOf(tally.shown)
     for (const which of ['emptied', 'item'] as const)
       await this.#sender.send(
@@ -52,7 +54,7 @@ export class BatchWriter {
           leftovers.map((leftover) => leftover[which]),
           this.#bytes,
         ),
-        this.#to(alias),
+        to,
       )
     return {
       inserted: tally.created,
@@ -74,11 +76,12 @@ export class BatchWriter {
     return (await this.#sender.send(bulksOf(items(), this.#bytes), to)).deleted
   }
 
-  #to(alias: string): BulkTarget {
+  #to(alias: string, sharedFence: bigint | null = null): BulkTarget {
     return {
       target: this.#target,
       alias,
       isVersioned: this.#isVersioned,
+      sharedFence,
       requireLease: this.#requireLease,
     }
   }

@@ -1,8 +1,9 @@
-import type { BatchId } from '../../ports/sink.js'
+import type { BatchId, PartBatchId } from '../../ports/sink.js'
 
 /*
  * <prefix>/manifest.json                                   what readers see
  * <prefix>/data/<run>/[<column>=<value>/]<fence>-<batch>.parquet   rows of one batch
+ * <prefix>/data/<run>/[<column>=<value>/]<fence>-p<part>-<claim>-<portion>.parquet   rows of a part
  * <prefix>/data/<run>/[<column>=<value>/]<fence>-m<sha>.parquet    rows of older files, merged
  * <prefix>/removed/<run>/<fence>-<batch>-<part>.json       keys that a run removes
  */
@@ -44,9 +45,13 @@ function nameOf(text: string): string {
   )
 }
 
-/** Deterministic, so a repeated batch replaces its own file; with the fence, so a stale holder replaces no other file. */
-export function batchFile(id: BatchId, folder: string): string {
-  return `data/${id.runId}/${folder}${id.fence}-${id.number}.parquet`
+/**
+ * Deterministic, so a repeated batch replaces its own file; with the fence, and in a part with the number of its claim,
+ * so that one that is stale replaces no other file.
+ */
+export function batchFile(id: BatchId | PartBatchId, folder: string): string {
+  const name = 'claim' in id ? `p${id.part}-${id.claim}-${id.portion}` : String(id.number)
+  return `data/${id.runId}/${folder}${id.fence}-${name}.parquet`
 }
 
 export function mergedFile(id: BatchId, folder: string, digest: string): string {

@@ -3,6 +3,7 @@ import type {
   BatchId,
   Examination,
   MartSummary,
+  Parting,
   Removal,
   Replacement,
   RowDigest,
@@ -74,6 +75,18 @@ export class S3Sink implements Sink {
         deleted: await this.#publisher.replace(marks, id, written),
       }),
     }
+  }
+
+  /** Files of a part have names of their own for each claim, and only those that the ledger knows are published. */
+  readonly parting: Parting = {
+    refusesLate: true,
+    begin: async (_id, replaces) => ({
+      ticket: '',
+      end: async (id, { marks, ...written }) => ({
+        deleted: replaces ? await this.#publisher.replace(marks, id, written) : 0,
+      }),
+    }),
+    open: async () => this.#writer,
   }
 
   async publish(marks: readonly string[], id: BatchId): Promise<void> {

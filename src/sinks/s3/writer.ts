@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
+import type { BatchId, PartBatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { rangeOf } from './key-ranges.js'
@@ -29,7 +29,7 @@ export class BatchWriter {
     this.#files = files
   }
 
-  async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+  async write(batch: RowBatch, id: BatchId | PartBatchId): Promise<WriteResult> {
     const { rows, refused, duplicates } = this.#sort(batch.rows)
     const folders = byFolder(rows)
     if (folders.size > MOST_PARTITIONS) throw this.#tooMany(folders.size)
@@ -86,7 +86,10 @@ export class BatchWriter {
     return partitionFolder(options.partition_by, storages[index]!.text(values[index]!))
   }
 
-  async #upload(folders: readonly (readonly [string, Row[]])[], id: BatchId): Promise<FileEntry[]> {
+  async #upload(
+    folders: readonly (readonly [string, Row[]])[],
+    id: BatchId | PartBatchId,
+  ): Promise<FileEntry[]> {
     const entries: FileEntry[] = []
     for (let start = 0; start < folders.length; start += UPLOADS_AT_ONCE) {
       const some = folders.slice(start, start + UPLOADS_AT_ONCE)

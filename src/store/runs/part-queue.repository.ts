@@ -2,6 +2,7 @@ import { type Claim, type Control, SESSION_PREFIX } from '../../model/claim.js'
 import { type NamedStatement, valuesFor } from '../../model/engine.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { OpenPart, PartClaim, PartPlan, PartRecord, PartStates } from '../../model/part.js'
+import { finalTarget } from '../../model/pipeline.js'
 import { type RowCounts, rowsWritten } from '../../model/run.js'
 import type { EngineParts, PartQueue, PartRequest } from '../../ports/part-queue.js'
 import type { MetaSession } from '../../ports/run-queue.js'
@@ -55,7 +56,8 @@ export class PartQueueRepository implements PartQueue {
 
   async partsOf(runId: string): Promise<OpenPart[]> {
     return this.#database.query<OpenPart & { part: number }>(
-      `SELECT lo, hi, status = 'DONE' AS "isDone" FROM etl.etl_run_parts WHERE run_id = $1 ORDER BY part`,
+      `SELECT lo, hi, status = 'DONE' AS "isDone", coalesce(marks, '{}') AS marks
+         FROM etl.etl_run_parts WHERE run_id = $1 ORDER BY part`,
       [runId],
     )
   }
@@ -65,16 +67,22 @@ export class PartQueueRepository implements PartQueue {
       await requireHeld(session, claim)
       // The number of claims is kept: a runner that holds a part of an earlier plan cannot commit it as a part of this one.
       await session.query(
-        `INSERT INTO etl.etl_run_parts AS q (run_id, part, lo, hi, status)
-         SELECT $1, p.part, p.lo, p.hi, CASE WHEN p.done THEN 'DONE' ELSE 'PENDING' END
-           FROM jsonb_to_recordset($2) AS p(part integer, lo text[], hi text[], done boolean)
+        `INSERT INTO etl.etl_run_parts AS q (run_id, part, lo, hi, status, marks)
+         SELECT $1, p.part, p.lo, p.hi, CASE WHEN p.done THEN 'DONE' ELSE 'PENDING' END, nullif(p.marks, '{}')
+           FROM jsonb_to_recordset($2) AS p(part integer, lo text[], hi text[], done boolean, marks text[])
          ON CONFLICT (run_id, part) DO UPDATE
-            SET lo = excluded.lo, hi = excluded.hi, status = excluded.status, owner = NULL, lease_until = NULL,
+            SET lo = excluded.lo, hi = excluded.hi, status = excluded.status, marks = excluded.marks, owner = NULL, lease_until = NULL,
                 rows = 0, counts = NULL, error = NULL, started_at = NULL, finished_at = NULL, by_runner = false`,
         [
           claim.runId,
           JSON.stringify(
-            parts.map(({ lo, hi, isDone }, index) => ({ part: index + 1, lo, hi, done: isDone })),
+            parts.map(({ lo, hi, isDone, marks }, index) => ({
+              part: index + 1,
+              lo,
+              hi,
+              done: isDone,
+              marks,
+            })),
           ),
         ],
       )
@@ -104,6 +112,15 @@ export class PartQueueRepository implements PartQueue {
       )
       await session.query("SELECT pg_notify('vitrina_run_requested', $1)", [claim.pipeline.id])
     })
+  }
+
+  async earlierClaims(claim: Claim): Promise<number> {
+    const [row] = await this.#database.query<{ claimed: number }>(
+      `SELECT count(*) AS claimed FROM etl.etl_run_parts
+        WHERE run_id = $1 AND fence < $2 AND status = 'RUNNING' AND lease_until > clock_timestamp()`,
+      [claim.runId, claim.fence],
+    )
+    return Number(row!.claimed)
   }
 
   async partStates(claim: Claim): Promise<PartStates> {
@@ -258,7 +275,7 @@ function toDonePart(row: EnginePartRow): EngineParts['done'][number] {
     checkpointMs: row.checkpoint_ms ?? 0,
   }
   const spans = [{ name: 'write', from: now - durationMs, to: now }] as const
-  return { part: row.part, record: { rows: row.counts!, durationMs, phases, spans } }
+  return { part: row.part, record: { rows: row.counts!, marks: [], durationMs, phases, spans } }
 }
 
 function toPartClaim(row: ClaimedRow): PartClaim {
@@ -302,9 +319,28 @@ async function recordDone(session: Queryable, part: PartClaim, record: PartRecor
     write_ms: phases.writeMs,
     checkpoint_ms: phases.checkpointMs,
   }
-  for (const statement of [PART_STATEMENTS.count_rows, PART_STATEMENTS.complete])
-    if ((await execute(session, statement, named)).length === 0) throw partLost(part)
+  const [run] = await execute<{ rows_quarantined: number }>(session, PART_STATEMENTS.count_rows, named)
+  if (run === undefined) throw partLost(part)
+  // Parts that are executed at the same time do not see each other's rejected rows before this.
+  if (rows.quarantined > 0) requireWithinLimit(part, Number(run.rows_quarantined))
+  if ((await execute(session, PART_STATEMENTS.complete, named)).length === 0) throw partLost(part)
+  if (record.marks.length > 0)
+    await session.query('UPDATE etl.etl_run_parts SET marks = $3 WHERE run_id = $1 AND part = $2', [
+      part.runId,
+      part.part,
+      record.marks,
+    ])
   await execute(session, PART_STATEMENTS.record, named)
+}
+
+function requireWithinLimit({ pipeline }: PartClaim, refused: number): void {
+  const { quarantineLimit: limit } = pipeline
+  if (refused <= limit) return
+  throw new VitrinaError(
+    'ROWS_REFUSED',
+    `${finalTarget(pipeline)} refused ${refused} rows in this run, in several parts, more than quarantine_limit allows (${limit}).`,
+    'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
+  )
 }
 
 /** Locks the run before its parts, as a part does that is committed. */

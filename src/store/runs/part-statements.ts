@@ -85,7 +85,7 @@ export const PART_STATEMENTS = {
     text: `UPDATE etl.etl_runs r SET deaths = 0, batches = r.batches + 1, parts_done = r.parts_done + 1, rows_written = r.rows_written + $3,
             ${COUNTS.map((column, n) => `${column} = r.${column} + $${n + 4}`).join(', ')}
        FROM etl.etl_pipelines p
-      WHERE r.id = $1 AND r.status = 'RUNNING' AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ${HELD} RETURNING r.id`,
+      WHERE r.id = $1 AND r.status = 'RUNNING' AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ${HELD} RETURNING r.rows_quarantined`,
     values: ['run', 'fence', 'rows_written', ...COUNTS],
   },
   complete: {

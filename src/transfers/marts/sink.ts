@@ -13,7 +13,15 @@ import { isReplaced, type Pipeline } from '../../model/pipeline.js'
 import { heldTexts, quarantineKey } from '../../model/quarantine.js'
 import { NO_ROWS, type RefusedRow } from '../../model/run.js'
 import type { Finding } from '../../model/validation.js'
-import type { BatchId, RejectedRow, Removal, Sink, WriteResult } from '../../ports/sink.js'
+import type {
+  BatchId,
+  PartBatchId,
+  Parting,
+  RejectedRow,
+  Removal,
+  Sink,
+  WriteResult,
+} from '../../ports/sink.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import type { OpenedSink } from '../../sinks/open.js'
@@ -59,7 +67,7 @@ function asError({ code, hint }: Finding, errors: readonly Finding[]): VitrinaEr
   return new VitrinaError(known, errors.map((error) => error.message).join(' '), hint)
 }
 
-interface SinkParts {
+interface SinkMartParts {
   readonly sink: Sink
   /** The address as the pipeline has it. */
   readonly target: string
@@ -75,10 +83,10 @@ interface SinkParts {
 
 /** A mart behind a sink. Rejected rows are counted here, so that no sink has to know about the quarantine. */
 export class SinkMart implements RowMart {
-  readonly #parts: SinkParts
+  readonly #parts: SinkMartParts
   #refusedSoFar: number
 
-  constructor(parts: SinkParts) {
+  constructor(parts: SinkMartParts) {
     this.#parts = parts
     this.#refusedSoFar = parts.refusedSoFar
   }
@@ -172,6 +180,24 @@ export class SinkMart implements RowMart {
         const rewritten = updated + unchanged
         return removed(await replacement.publish(id, { rows: inserted + rewritten, rewritten, marks }))
       },
+    }
+  }
+
+  /** Null: one process at a time can write the mart. */
+  get parting(): Parting | null {
+    return this.#parts.sink.parting ?? null
+  }
+
+  /** Writes rows of a part, as all of a mart. */
+  async partWriter(
+    ticket: string,
+  ): Promise<{ write(batch: RowBatch, id: PartBatchId): Promise<MartChange> }> {
+    const parting = this.parting
+    if (parting === null) throw new Error('The sink does not write parts.')
+    const writer = await parting.open(ticket)
+    return {
+      write: (batch, id) =>
+        this.#checked(batch, async (rows) => this.#written(rows, await writer.write(rows, id))),
     }
   }
 

@@ -1,39 +1,35 @@
-import type { EngineJob } from '../../model/engine.js'
 import type { OpenPart } from '../../model/part.js'
 import type { Step } from '../../ports/transfer.js'
 import { onSide } from '../../postgres/errors.js'
-import type { Target } from '../../sinks/postgres/target.js'
 import { asRelation, type Cursor, cursorColumns, cursorOf, orderBy } from '../../sql/selection.js'
-import { type Attempt, writingInto } from '../attempt.js'
+import type { Attempt } from '../attempt.js'
 import { withoutPass } from '../batch.js'
-import { NO_CHANGE } from '../marts/mart.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
 import { withMartChecks } from '../steps/check.js'
-import { type CutParts, engineJob } from './engine-job.js'
 import { requireSupported } from './engine-support.js'
-import { Gathering } from './gathering.js'
 import { cutRanges } from './key-ranges.js'
 import { whyOneStream } from './one-stream.js'
 import { enginePartCount, freeConnections, type PartCount, partCount } from './part-count.js'
+import type { PartedMart } from './parted-mart.js'
 import { PartsStep } from './parts-step.js'
 import { SharedSnapshot } from './shared-snapshot.js'
 
 /** Cuts passes over every row into parts, where the pipeline wants it and its query allows it. */
 export class Cutter {
-  readonly #attempt: Attempt<Target>
-  readonly #isEmpty: boolean
+  readonly #attempt: Attempt<unknown>
+  readonly #mart: PartedMart
 
-  private constructor(attempt: Attempt<Target>, isEmpty: boolean) {
+  private constructor(attempt: Attempt<unknown>, mart: PartedMart) {
     this.#attempt = attempt
-    this.#isEmpty = isEmpty
+    this.#mart = mart
   }
 
   /** Throws ENGINE_UNSUPPORTED if the engine of the pipeline cannot execute it. */
-  static async open(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter> {
+  static async open(attempt: Attempt<unknown>, mart: PartedMart): Promise<Cutter> {
     const { source, claim, examined, chain } = attempt
     const languages = chain?.segments.map(({ language }) => language) ?? []
     await requireSupported(source, { pipeline: claim.pipeline, examined, languages })
-    return new Cutter(attempt, isEmpty)
+    return new Cutter(attempt, mart)
   }
 
   /** Null: the pass is one stream. */
@@ -49,14 +45,14 @@ export class Cutter {
     if (left.length === 0 && count.parts === 1) return null
     const snapshot = await this.#snapshot()
     const parts = left.length > 0 ? left : await this.#cut(snapshot, count.parts)
-    const job = this.#job({ snapshot, parts, into: null })
+    const job = this.#mart.job({ snapshot, parts, into: null })
     if (parts.length === 1 && job === null) return null
     const last = await this.#lastKey(snapshot)
     const end = { isLast: true, watermark: NO_WATERMARK, queryable: null }
     return new PartsStep(this.#attempt, {
-      ...{ name, parts, snapshot, width: count.width, isEmpty: this.#isEmpty, into: null, job },
+      ...{ name, parts, snapshot, width: count.width, isEmpty: this.#mart.isEmpty, job },
       from: left.length > 0 ? from : null,
-      prepare: async () => {},
+      mart: this.#mart.pass(false),
       // From here on the next run finds the parts of this one.
       begun: async () => {
         const state = await progression.moved({ ...end, last: null, isLast: false })
@@ -65,42 +61,25 @@ export class Cutter {
         const position = { ...state.position, pass: { ...begun, parts: { run: claim.runId } } }
         return { ...state, position }
       },
-      finish: async () => ({ change: NO_CHANGE, state: await progression.moved({ ...end, last }) }),
+      finish: async (change) => ({ change, state: await progression.moved({ ...end, last }) }),
     })
   }
 
   /** Null: the rows are gathered in one stream. */
   async replace(): Promise<Step | null> {
-    const { batches, claim, session, mart, examined, chain, fingerprint, start } = this.#attempt
+    const { batches, claim, fingerprint, start } = this.#attempt
     const count = await this.#count()
     if (count.parts === 1) return null
     const snapshot = await this.#snapshot()
     const parts = await this.#cut(snapshot, count.parts)
     if (parts.length === 1 && claim.pipeline.engine === 'local') return null
-    const refusedSoFar = batches.progress.rows.quarantined
-    const gathering = new Gathering({
-      session,
-      table: mart,
-      pipelineId: claim.pipeline.id,
-      columns: chain?.columns ?? examined.columns,
-      brake: claim.pipeline.deleteBrake,
-      writing: writingInto(this.#attempt, { isEmpty: this.#isEmpty, refusedSoFar }),
-    })
+    const mart = this.#mart.pass(true)
+    const job = this.#mart.job({ snapshot, parts, into: mart.into })
     return new PartsStep(this.#attempt, {
-      ...{
-        name: 'replace',
-        parts,
-        snapshot,
-        width: count.width,
-        isEmpty: false,
-        into: gathering.table,
-        job: this.#job({ snapshot, parts, into: gathering.table }),
-        from: null,
-      },
-      prepare: () => gathering.create(),
+      ...{ name: 'replace', parts, snapshot, width: count.width, isEmpty: false, job, from: null, mart },
       begun: null,
-      finish: async () => {
-        const change = await withMartChecks(this.#attempt, await gathering.publish())
+      finish: async (published) => {
+        const change = await withMartChecks(this.#attempt, published)
         const { position, ...rest } = withoutPass(batches.state)
         const read =
           start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }
@@ -114,7 +93,7 @@ export class Cutter {
     const { parallelism, engine } = claim.pipeline
     const one = { width: 1, parts: 1 }
     if (parallelism === 1 && engine === 'local') return one
-    const cuttable = { pipeline: claim.pipeline, examined, isTable: true }
+    const cuttable = { pipeline: claim.pipeline, examined, isParted: true }
     const { rows } = examined.facts
     if (engine !== 'local')
       return enginePartCount({ parallelism, rows, freeConnections: await freeConnections(source) })
@@ -122,11 +101,6 @@ export class Cutter {
     if (parallelism !== null) return partCount({ parallelism, rows, freeSlots: 0, freeConnections: 0 })
     const free = await freeConnections(source)
     return partCount({ parallelism, rows, freeSlots: await ledger.parts.freeSlots(), freeConnections: free })
-  }
-
-  #job(cut: Omit<CutParts, 'isEmpty'>): EngineJob | null {
-    const { engine } = this.#attempt.claim.pipeline
-    return engine === 'local' ? null : engineJob(this.#attempt, { ...cut, isEmpty: this.#isEmpty })
   }
 
   async #snapshot(): Promise<SharedSnapshot> {
@@ -140,7 +114,7 @@ export class Cutter {
     const ranges = await onSide('source', 'Cutting the source into parts', () =>
       cutRanges(session, examined, count),
     )
-    return ranges.map((range) => ({ ...range, isDone: false }))
+    return ranges.map((range) => ({ ...range, isDone: false, marks: [] }))
   }
 
   async #lastKey({ session }: SharedSnapshot): Promise<Cursor | null> {

@@ -29,7 +29,7 @@ export async function requireSupported(
       `engine: spark cannot evaluate checks of the rows of a batch: ${onRows.join(', ')}.`,
       'Set engine to local, or use checks over the mart.',
     )
-  const reason = await whyOneStream(source, { pipeline, examined, isTable: true })
+  const reason = await whyOneStream(source, { pipeline, examined, isParted: true })
   if (reason !== null)
     throw unsupported(
       `engine: spark executes the parts of a run, and runs of this pipeline cannot be cut into parts: ${reason}.`,

@@ -1,4 +1,4 @@
-import type { Pipeline } from '../../model/pipeline.js'
+import { finalTarget, type Pipeline } from '../../model/pipeline.js'
 import type { Session } from '../../postgres/session.js'
 import type { Column } from '../../sql/selection.js'
 import type { Examined } from '../examine.js'
@@ -6,17 +6,17 @@ import type { Examined } from '../examine.js'
 interface Cuttable {
   readonly pipeline: Pipeline
   readonly examined: Examined
-  /** The target is a table of PostgreSQL. */
-  readonly isTable: boolean
+  /** The target takes rows from several runners at the same time. */
+  readonly isParted: boolean
 }
 
 /** Why the rows of a pipeline are read in one stream whatever its parallelism; null: they can be cut into parts. */
 export async function whyOneStream(
   source: Session,
-  { pipeline, examined, isTable }: Cuttable,
+  { pipeline, examined, isParted }: Cuttable,
 ): Promise<string | null> {
   const { facts, trace, order } = examined
-  if (!isTable) return 'the target is not a table of PostgreSQL'
+  if (!isParted) return `${finalTarget(pipeline)} takes rows from one runner at a time`
   if (pipeline.mode === 'incremental' && trace === null)
     return `an incremental run reads rows in the order of ${order.columns[0]!.name}, and its checkpoint follows them`
   if (facts.limits)

@@ -1,10 +1,14 @@
 import type { PartClaim } from '../../model/part.js'
+import { finalTarget } from '../../model/pipeline.js'
+import type { PartBatchId } from '../../ports/sink.js'
 import { databaseError } from '../../postgres/errors.js'
+import type { OpenedSink } from '../../sinks/open.js'
 import type { Target } from '../../sinks/postgres/target.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { columnList } from '../../sql/selection.js'
 import { type Resources, type Sides, writingInto } from '../attempt.js'
 import { type MartChange, type MartWriter, NO_CHANGE } from '../marts/mart.js'
+import { SinkMart } from '../marts/sink.js'
 import { SELECTIONS, Staging, TableMart } from '../marts/table.js'
 import { type RowSource, TableWriter, type TableWriting } from '../marts/table-writer.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
@@ -20,15 +24,23 @@ import { queryOfRange, rangeOrder } from './key-ranges.js'
 /** The rows of a part, and what writes them. `Rows` is the same for both. */
 export interface PartStream<Rows = unknown> {
   readonly reader: Reader<Rows>
-  readonly writer: MartWriter<Rows>
+  readonly writer: { write(rows: Rows, id: PartBatchId): Promise<MartChange> }
 }
 
-interface PartSides {
+interface AnyPart {
   readonly claim: PartClaim
+  readonly sides: Sides<unknown>
+  readonly resources: Resources
+}
+
+interface PartSides extends AnyPart {
   readonly sides: Sides<Target>
   readonly table: Target
   readonly way: 'pushdown' | 'relay' | 'rows'
-  readonly resources: Resources
+}
+
+interface SinkPart extends AnyPart {
+  readonly mart: OpenedSink
 }
 
 const PART_TABLE = 'vitrina_part'
@@ -47,7 +59,25 @@ export function openPartStream(part: PartSides): Promise<PartStream> {
   return (part.way === 'relay' ? relayOf(part) : pushdownOf(part)) as Promise<PartStream>
 }
 
-function sourceQuery({ claim, sides }: PartSides): SourceQuery {
+/** The same for a mart behind a sink. */
+export async function openSinkStream(part: SinkPart): Promise<PartStream<RowBatch>> {
+  const { claim, sides, mart } = part
+  const { pipeline, plan, runId, refusedSoFar } = claim
+  const { examined, chain, checks, session } = sides
+  const sink = new SinkMart({
+    ...mart,
+    target: finalTarget(pipeline),
+    columns: chain?.columns ?? examined.columns,
+    quarantineLimit: pipeline.quarantineLimit,
+    checks: checks.rows,
+    ...{ runId, refusedSoFar, session },
+  })
+  const writer = await sink.partWriter(plan.ticket!)
+  await beginInSnapshot(part)
+  return { reader: rowReader(part), writer }
+}
+
+function sourceQuery({ claim, sides }: AnyPart): SourceQuery {
   const { source, examined } = sides
   const query = queryOfRange(examined, rangeOrder(examined), claim.range)
   return {
@@ -110,7 +140,7 @@ async function relayOf(part: PartSides): Promise<PartStream<string>> {
 }
 
 async function rowsOf(part: PartSides): Promise<PartStream<RowBatch>> {
-  const { claim, sides, table, resources } = part
+  const { claim, sides, table } = part
   const { session, examined, chain } = sides
   const columns = chain?.columns ?? examined.columns
   const { into } = claim.plan
@@ -126,15 +156,20 @@ async function rowsOf(part: PartSides): Promise<PartStream<RowBatch>> {
         })
       : gathering((rows: RowBatch) => staging.copy(rows, into, columns))
   await beginInSnapshot(part)
+  return { reader: rowReader(part), writer }
+}
+
+function rowReader(part: AnyPart): Reader<RowBatch> {
+  const { examined, chain } = part.sides
   const query = sourceQuery(part)
   const reader = examined.paged
     ? new LoadedPages(query, NO_PROGRESSION)
     : new OnceReader(query, NO_PROGRESSION)
-  return { reader: resources.add(new ReadAhead(reader, chain)), writer }
+  return part.resources.add(new ReadAhead(reader, chain))
 }
 
 /** The source session only reads, and stays in this transaction until it is closed. */
-async function beginInSnapshot({ claim, sides }: PartSides): Promise<void> {
+async function beginInSnapshot({ claim, sides }: AnyPart): Promise<void> {
   await sides.source.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   await importSnapshot(sides.source, claim)
 }

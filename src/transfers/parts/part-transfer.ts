@@ -9,67 +9,81 @@ import type { PartClaim, PartRecord } from '../../model/part.js'
 import { finalTarget } from '../../model/pipeline.js'
 import { addRows, type RunCost } from '../../model/run.js'
 import type { MetaSession } from '../../ports/run-queue.js'
-import type { BatchId } from '../../ports/sink.js'
+import type { PartBatchId } from '../../ports/sink.js'
 import type { PartNotes, PartTransfer } from '../../ports/transfer.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { addCosts, sessionCost } from '../../postgres/session-cost.js'
-import type { Target, WantedTable } from '../../sinks/postgres/target.js'
+import type { OpenedSink } from '../../sinks/open.js'
+import type { WantedTable } from '../../sinks/postgres/target.js'
 import { isMainDatabase, openSides, type SideOptions, type Sides } from '../attempt.js'
 import { batchError, durationsOf, phasesOf, type Timing } from '../batch.js'
-import { type MartChange, NO_CHANGE } from '../marts/mart.js'
+import { type FoundMart, type MartChange, NO_CHANGE } from '../marts/mart.js'
 import { findTable } from '../marts/table.js'
 import { counted } from '../steps/pass.js'
-import { openPartStream, type PartStream } from './part-stream.js'
+import { openPartStream, openSinkStream, type PartStream } from './part-stream.js'
 
 /** Rows in memory at a time, if they pass through this process or through an engine. */
 export const PORTION_ROWS = 20_000
 
-export interface PartOptions extends Omit<SideOptions, 'claim' | 'ledger' | 'name' | 'isTransactional'> {
+export interface PartOptions extends Omit<SideOptions, 'claim' | 'ledger' | 'name'> {
   readonly claim: PartClaim
   readonly notes: PartNotes
   readonly isMain: boolean
+}
+
+export interface TablePartOptions extends Omit<PartOptions, 'isTransactional'> {
   readonly way: 'pushdown' | 'relay' | 'rows'
   readonly wanted: (columns: WantedTable['columns']) => WantedTable
+}
+
+export interface SinkPartOptions extends Omit<PartOptions, 'isTransactional' | 'isMain'> {
+  readonly openSink: (columns: WantedTable['columns']) => Promise<OpenedSink>
 }
 
 interface Opened {
   readonly claim: PartClaim
   readonly notes: PartNotes
-  readonly sides: Sides<Target>
-  readonly table: Target
+  readonly sides: Pick<Sides<unknown>, 'source' | 'session'>
   readonly ledger: PartLedger
   readonly isMain: boolean
-  readonly way: PartOptions['way']
+  /** The rows are committed together with the line in the ledger. Otherwise they are written before it. */
+  readonly isTransactional: boolean
   readonly resources: PartOptions['resources']
 }
 
-/** One part of a run: a range of keys, read in the snapshot of the run and written in one transaction. */
-export class TablePart implements PartTransfer {
+/** One part of a run: a range of keys, read in the snapshot of the run, and one line in the ledger. */
+export class RunPart implements PartTransfer {
   readonly #opened: Opened
+  readonly #begin: () => Promise<PartStream>
 
-  private constructor(opened: Opened) {
+  private constructor(opened: Opened, begin: () => Promise<PartStream>) {
     this.#opened = opened
+    this.#begin = begin
   }
 
   /** The caller closes `resources`, also if this fails. */
-  static async open(options: PartOptions): Promise<TablePart> {
-    const { claim, notes, resources, way, wanted } = options
-    const name = partSessionName(claim, claim.part, claim.partAttempt)
-    const sides = await openSides(
-      { ...options, ledger: notes, name, isTransactional: true },
-      (session, columns) => findTable(session, wanted(columns)),
+  static async openTable({ way, wanted, ...rest }: TablePartOptions): Promise<RunPart> {
+    const options = { ...rest, isTransactional: true }
+    const { claim, resources } = options
+    const { sides, opened } = await openPart(options, (session, columns) =>
+      findTable(session, wanted(columns)),
     )
-    const { session, source, examined, found } = sides
-    await endEarlierClaims([source, session], claim)
-    const key = examined.key.map((column) => column.name)
-    if (passFingerprint(claim.pipeline, examined.query, key) !== claim.plan.fingerprint)
-      throw otherPlan(claim)
-    const isMain = options.isMain || (await isMainDatabase(session, claim))
-    const { runId, fence, pipeline } = claim
-    const ledger = new PartLedger(session, { pipelineId: pipeline.id, runId, fence, isMain })
-    const { mart: table } = await found.create()
-    return new TablePart({ claim, notes, sides, table, ledger, isMain, way, resources })
+    const { mart: table } = await sides.found.create()
+    return new RunPart(opened, () => openPartStream({ claim, sides, table, way, resources }))
+  }
+
+  /** The same for a mart behind a sink, which the holder of the run has prepared. */
+  static async openSink({ openSink, ...rest }: SinkPartOptions): Promise<RunPart> {
+    const options = { ...rest, isTransactional: false, isMain: true }
+    const { claim, resources } = options
+    const { sides, opened } = await openPart(options, async (_session, columns) => {
+      const mart = await openSink(columns)
+      resources.add(mart.sink)
+      return { key: mart.key, create: async () => ({ mart, identity: null, isNew: false }) }
+    })
+    const { mart } = await sides.found.create()
+    return new RunPart(opened, () => openSinkStream({ claim, sides, mart, resources }))
   }
 
   async run(): Promise<PartRecord> {
@@ -82,6 +96,7 @@ export class TablePart implements PartTransfer {
     const phases = { readMs: null, transformMs: null, writeMs: 0, checkpointMs: 0 }
     const record = {
       rows: earlier,
+      marks: [],
       durationMs: 0,
       phases,
       spans: [{ name: 'checkpoint', from: now, to: now }] as const,
@@ -100,13 +115,16 @@ export class TablePart implements PartTransfer {
   }
 
   async #execute(): Promise<PartRecord> {
-    const { session } = this.#opened.sides
+    const { isTransactional, sides } = this.#opened
+    const { session } = sides
     const started = performance.now()
-    const stream = await openPartStream(this.#opened)
+    const stream = await this.#begin()
     failpoint('part.read')
+    // No transaction stays open in the main database while another server works.
+    const sent = isTransactional ? null : await this.#send(stream)
     await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
     try {
-      const { change, earlier } = await this.#write(stream)
+      const { change, earlier } = sent ?? (await this.#write(stream))
       return await this.#commit(change, { started, written: performance.now(), earlier })
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
@@ -115,22 +133,34 @@ export class TablePart implements PartTransfer {
     }
   }
 
-  async #write({ reader, writer }: PartStream): Promise<{ change: MartChange; earlier: Phase[] }> {
-    const { pipeline, runId, fence, part } = this.#opened.claim
-    const id: BatchId = { pipelineId: pipeline.id, runId, fence, number: part }
+  async #send(stream: PartStream): Promise<WrittenPart> {
+    return this.#write(stream).catch(async (error: unknown) => {
+      if (error instanceof CheckFailure) await this.#record(error.results, null)
+      throw error
+    })
+  }
+
+  async #write({ reader, writer }: PartStream): Promise<WrittenPart> {
+    const { claim, isTransactional } = this.#opened
+    const { pipeline, runId, fence, part, partAttempt, plan } = claim
+    const common = { pipelineId: pipeline.id, runId, fence, number: plan.batchBefore }
     const phases: Phase[] = []
+    let count = 0
     let change = NO_CHANGE
     for (
       let portion = await reader.next(PORTION_ROWS);
       portion !== null;
       portion = await reader.next(PORTION_ROWS)
     ) {
+      count += 1
+      const id: PartBatchId = { ...common, part, claim: partAttempt, portion: count }
       const written = counted(await writer.write(portion.rows as never, id), portion)
+      if (!isTransactional) failpoint('part.sent')
       phases.push(...portion.phases, ...(written.read === undefined ? [] : [written.read]))
       change = {
         rows: addRows(change.rows, written.rows),
         refused: [...change.refused, ...written.refused],
-        marks: [],
+        marks: [...change.marks, ...written.marks],
         checks: addResults(change.checks ?? [], written.checks ?? []),
       }
     }
@@ -159,7 +189,8 @@ export class TablePart implements PartTransfer {
     )
     const spans = phasesOf(change, timing)
     const durationMs = performance.now() - timing.started
-    const record = { rows: change.rows, durationMs, phases: durationsOf(spans), spans }
+    const { rows, marks } = change
+    const record = { rows, marks, durationMs, phases: durationsOf(spans), spans }
     await onSide('meta store', 'Recording the part', async () => {
       if (change.refused.length > 0) await notes.quarantine(change.refused, meta)
       if ((change.checks ?? []).length > 0) await this.#record(change.checks!, meta)
@@ -173,12 +204,34 @@ export class TablePart implements PartTransfer {
   }
 }
 
+async function openPart<M>(
+  options: PartOptions,
+  findMart: (session: Session, columns: WantedTable['columns']) => Promise<FoundMart<M>>,
+): Promise<{ sides: Sides<M>; opened: Opened }> {
+  const { claim, notes, isTransactional, resources } = options
+  const name = partSessionName(claim, claim.part, claim.partAttempt)
+  const sides = await openSides({ ...options, ledger: notes, name }, findMart)
+  const { session, source, examined } = sides
+  await endEarlierClaims([source, session], claim)
+  const key = examined.key.map((column) => column.name)
+  if (passFingerprint(claim.pipeline, examined.query, key) !== claim.plan.fingerprint) throw otherPlan(claim)
+  const isMain = options.isMain || (await isMainDatabase(session, claim))
+  const { runId, fence, pipeline } = claim
+  const ledger = new PartLedger(session, { pipelineId: pipeline.id, runId, fence, isMain })
+  return { sides, opened: { claim, notes, sides, ledger, isMain, isTransactional, resources } }
+}
+
 /** The time that the portions of a part spent on this together. */
 function joined(phases: readonly Phase[], name: Phase['name']): Phase | null {
   const own = phases.filter((phase) => phase.name === name)
   const [first] = own
   if (first === undefined) return null
   return { name, from: first.from, to: first.from + own.reduce((sum, { from, to }) => sum + to - from, 0) }
+}
+
+interface WrittenPart {
+  readonly change: MartChange
+  readonly earlier: Phase[]
 }
 
 /** Ends the sessions of a runner that froze in this part. */

@@ -4,13 +4,13 @@ import type { EngineJob } from '../../model/engine.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
 import type { OpenPart } from '../../model/part.js'
-import { addRows, NO_ROWS } from '../../model/run.js'
 import { type BatchDone, OPEN_PARTS, type OpenParts, type Step } from '../../ports/transfer.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Attempt } from '../attempt.js'
 import type { BatchOutcome, CheckpointState } from '../batch.js'
-import { NO_CHANGE } from '../marts/mart.js'
+import { type MartChange, NO_CHANGE } from '../marts/mart.js'
 import { rangeOrder } from './key-ranges.js'
+import type { MartPass } from './parted-mart.js'
 import type { SharedSnapshot } from './shared-snapshot.js'
 
 interface PartsOptions {
@@ -19,17 +19,15 @@ interface PartsOptions {
   readonly snapshot: SharedSnapshot
   readonly width: number
   readonly isEmpty: boolean
-  readonly into: string | null
+  readonly mart: MartPass
   /** Null: runners execute the parts. */
   readonly job: EngineJob | null
   /** The run whose parts are continued; null: none is. */
   readonly from: string | null
-  /** Called before any part can be claimed. */
-  readonly prepare: () => Promise<void>
   /** The checkpoint to store before any part can be claimed; null: none, because the next attempt starts from scratch. */
   readonly begun: (() => Promise<CheckpointState>) | null
-  /** Called in the batch that ends the step, when every part is committed. */
-  readonly finish: () => Promise<BatchOutcome>
+  /** Called in the batch that ends the step, with what ending the parts did to the mart. */
+  readonly finish: (change: MartChange) => Promise<BatchOutcome>
 }
 
 /**
@@ -60,6 +58,8 @@ export class PartsStep implements Step {
       if (begun !== null) return begun
     }
     if (this.#stage === 'stored') {
+      const { mart } = this.#options
+      if (mart.waitsForLeases && (await this.#attempt.ledger.parts.hasEarlierClaims())) return OPEN_PARTS
       await this.#open()
       this.#stage = 'opened'
     }
@@ -69,11 +69,11 @@ export class PartsStep implements Step {
   /** Stores the parts, and with them where the next run finds them. */
   async #store(): Promise<BatchDone | null> {
     const { ledger, claim, batches } = this.#attempt
-    const { from, parts, prepare, begun } = this.#options
+    const { from, parts, mart, begun } = this.#options
     if (from === claim.runId) return null
     await this.#endEarlierParts()
     await onSide('target', 'Preparing the list of parts', () => this.#ledger.prepare(from))
-    await prepare()
+    await mart.prepare()
     await ledger.parts.store(parts)
     if (begun === null) return null
     return batches.run(this.name, async () => ({ change: NO_CHANGE, state: await begun() }))
@@ -90,12 +90,24 @@ export class PartsStep implements Step {
   }
 
   async #open(): Promise<void> {
-    const { ledger, fingerprint, batches, examined } = this.#attempt
-    const { width, isEmpty, into, snapshot, parts, from, job } = this.#options
+    const { ledger, fingerprint, batches, examined, claim } = this.#attempt
+    const { width, isEmpty, mart, snapshot, parts, from, job } = this.#options
+    const { batches: batchBefore } = batches.progress
+    const { pipeline, runId, fence } = claim
+    const ticket = await mart.begin({ pipelineId: pipeline.id, runId, fence, number: batchBefore })
     await ledger.parts.open({
-      ...{ step: this.name, fingerprint, snapshot: snapshot.id, width, isEmpty, into, job },
+      ...{
+        step: this.name,
+        fingerprint,
+        snapshot: snapshot.id,
+        width,
+        isEmpty,
+        into: mart.into,
+        ticket,
+        job,
+      },
       columns: rangeOrder(examined).columns.map((column) => column.name),
-      batchBefore: batches.progress.batches,
+      batchBefore,
     })
     if (from !== null) ledger.parts.continued(parts.filter(({ isDone }) => isDone).length, parts.length)
   }
@@ -114,14 +126,17 @@ export class PartsStep implements Step {
     // A process of an engine that froze before its part was executed again holds locks that this would wait for.
     if (this.#options.job !== null) await this.#endEarlierParts()
     failpoint('parts.finishing')
-    const done = await batches.run(this.name, async () => {
-      const parts = await this.#ledger.committed()
-      requireAll(parts.length, this.#options.parts.length)
-      const outcome = await this.#options.finish()
+    const done = await batches.run(this.name, async (id) => {
+      const committed = await this.#ledger.committed()
+      requireAll(committed.count, this.#options.parts.length)
+      const outcome = await this.#options.finish(await this.#options.mart.end(id, committed))
       return {
         ...outcome,
         ends: true,
-        parts: { rows: parts.reduce(addRows, NO_ROWS), batches: parts.length },
+        parts: { rows: committed.rows, batches: committed.count },
+        settle: async () => {
+          if (committed.marks.length > 0) await this.#ledger.forgetMarks()
+        },
       }
     })
     this.#stage = 'finished'

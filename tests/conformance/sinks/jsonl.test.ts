@@ -2,12 +2,14 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jsonl } from '../../../examples/sinks/jsonl/index.js'
-import { type SeenRow, sinkSuite } from './suite.js'
+import type { SeenRow } from '../../support/sink-servers.js'
+import { sinkSuite } from './suite.js'
 
 sinkSuite({
   name: 'JSON lines, the example of the guide',
   // A runner in a process of its own has only the sinks of the product.
   crashes: [],
+  isParted: false,
   start: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'vitrina-jsonl-'))
     return {

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inTurn } from '../../support/sample.js'
-import { IN_ONE_SERVER, type SeenRow, sinkSuite } from './suite.js'
+import type { SeenRow } from '../../support/sink-servers.js'
+import { IN_ONE_SERVER, sinkSuite } from './suite.js'
 
 const UNCHANGED = "import { task } from 'vitrina'\ntask('unchanged', {}, (rows) => rows)\n"
 

@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { mkdtempSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { readSettings } from '../../../src/config/settings.js'
 import { createInspection } from '../../../src/main/inspection.js'
 import { targetRules } from '../../../src/main/targets.js'
 import type { Check, OnFailure } from '../../../src/model/check.js'
 import type { PipelineSpec } from '../../../src/model/pipeline.js'
+import { kindOf } from '../../../src/model/target.js'
+import type { Inspector } from '../../../src/ports/inspector.js'
 import type { Reconciler } from '../../../src/ports/reconciler.js'
-import type { SinkModule } from '../../../src/sinks/index.js'
+import type { Sink } from '../../../src/ports/sink.js'
 import { catalogStores } from '../../../src/store/catalog/stores.js'
 import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
@@ -16,31 +22,9 @@ import { anEngine } from '../../support/engine.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
 import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
+import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
 import { waitFor } from '../../support/wait.js'
-
-/** A row of the mart as its readers see it, each value as text. */
-export interface SeenRow {
-  readonly id: string
-  readonly title: string | null
-  readonly n: string | null
-}
-
-/** A server that marts live on, and an eye that does not look through the code under test. */
-export interface SinkServer {
-  readonly env: Readonly<Record<string, string>>
-  /** Sinks that are not part of the product. */
-  readonly sinks?: readonly SinkModule[]
-  /** A function that every pipeline sends its rows through: tables then pass through the same engine as sinks. */
-  readonly transform?: string
-  readonly options?: Readonly<Record<string, unknown>>
-  /** The address of a mart with this name. */
-  target(name: string): string
-  /** Null: there is no such mart. */
-  read(database: TestDatabase, name: string): Promise<SeenRow[] | null>
-  /** Removes row 1, changes the title of row 2 to `wrong` and adds row 9999, without the pipeline noticing. */
-  tamper(database: TestDatabase, name: string): Promise<void>
-  close(): Promise<void>
-}
+import { partPromises } from './parts.js'
 
 interface Suite {
   readonly name: string
@@ -48,6 +32,8 @@ interface Suite {
   start(): Promise<SinkServer | { readonly missing: string }>
   /** Where a runner is killed. */
   readonly crashes: readonly string[]
+  /** It takes the parts of a run from several runners; not given: it does. */
+  readonly isParted?: boolean
   /** Which of the promises are tested; not given: all. */
   includes?(promise: string): boolean
 }
@@ -79,6 +65,15 @@ async function requestRepair(
   return rows[0].current_run_id
 }
 
+/** Functions for every mart that is not behind one already. */
+const TASKS = {
+  shout: "{ ...row, title: row.title + '!' }",
+  fold: '{ ...row, id: Number(row.id) % 50 }',
+}
+
+const taskOf = (name: string, row: string) =>
+  `import { task } from 'vitrina'\ntask('${name}', {}, (rows) => rows.map((row) => (${row})))\n`
+
 /** Reads by the query, and sends every row through one function. */
 const through = (transform: string, sourceQuery: string): PipelineOverrides => ({
   type: 'PYTHON',
@@ -88,19 +83,42 @@ const through = (transform: string, sourceQuery: string): PipelineOverrides => (
   ],
 })
 
+/** The sink of a mart with columns id, title and n. */
+async function openMart(
+  targets: ReturnType<typeof targetRules>,
+  server: SinkServer,
+  { name, replaces }: { readonly name: string; readonly replaces: boolean },
+): Promise<Sink> {
+  const found = kindOf(server.target(name), targets)!
+  const read = found.kind.readOptions(server.options ?? {})
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+  const columns = Object.entries({ id: 'bigint', title: 'text', n: 'integer' }).map(([column, type]) => ({
+    ...{ name: column, type, typeOid: 0, base: null, notNull: column === 'id' },
+  }))
+  const { signal } = new AbortController()
+  const sink = await found.kind.open({
+    ...{ name: found.name, columns, key: ['id'], options: read.options, brake: 1, signal, replaces },
+  })
+  onTestFinished(() => sink.close())
+  return sink
+}
+
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What every sink promises, on a real server. */
-export function sinkSuite({ name, start, crashes, includes = () => true }: Suite): void {
+export function sinkSuite({ name, start, crashes, isParted = true, includes = () => true }: Suite): void {
   const promise = (title: string, test: () => Promise<void>) => {
     if (includes(title)) it(title, test)
   }
   describe(`a mart in ${name}`, () => {
     let server: SinkServer
+    const tasks = mkdtempSync(join(tmpdir(), 'vitrina-suite-'))
     let missing: string | null = null
     let database: TestDatabase
     let runner: Awaited<ReturnType<typeof aRunner>>
     let reconciler: Reconciler
+    let inspector: Inspector
+    let targets: ReturnType<typeof targetRules>
     let catalog: ReturnType<typeof catalogStores>['catalog']
     let closing: (() => Promise<void>) | null = null
 
@@ -111,6 +129,8 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
         return
       }
       server = started
+      for (const [task, row] of Object.entries(TASKS))
+        await writeFile(join(tasks, `${task}.ts`), taskOf(task, row))
       database = await aDatabase()
       await database.query('CREATE SCHEMA IF NOT EXISTS content')
       await database.query('CREATE SCHEMA IF NOT EXISTS analytics')
@@ -118,14 +138,20 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       const settings = readSettings({ DATABASE_URL: database.url, ...server.env })
       const pool = new Database(database.loginUrl('meta'), { name: 'test', size: 2 })
       catalog = catalogStores(pool).catalog
-      reconciler = createInspection(database.loginUrl('reader'), database.loginUrl('meta'), {
+      targets = targetRules(settings, server.sinks)
+      const inspection = createInspection(database.loginUrl('reader'), database.loginUrl('meta'), {
         connections: new Map(),
-        targets: targetRules(settings, server.sinks),
+        targets,
         sourceSchemas: ['content'],
         transforms: createTransforms(settings),
         engine: anEngine(),
-      }).reconciler
-      closing = () => pool.close()
+      })
+      reconciler = inspection.reconciler
+      inspector = inspection.inspector
+      closing = async () => {
+        await inspector.close()
+        await pool.close()
+      }
     }, 300_000)
     beforeEach((context) => {
       if (missing !== null) context.skip(missing)
@@ -134,16 +160,22 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       await runner?.stop()
       await closing?.()
       await server?.close()
+      await rm(tasks, { recursive: true, force: true })
     })
 
     const startRunner = () =>
       aRunner(database, {
-        env: server.env,
+        env: { VITRINA_TYPESCRIPT_TASKS: tasks, ...server.env },
         ...(server.sinks === undefined ? {} : { sinks: server.sinks }),
       })
 
     /** A source table of its own with rows 1 to `rows`, and a pipeline that brings it into a mart of its own. */
-    const aMart = async (rows: number, spec: Partial<PipelineSpec> = {}, query = QUERY) => {
+    const aMart = async (
+      rows: number,
+      spec: Partial<PipelineSpec> = {},
+      query = QUERY,
+      transform = server.transform,
+    ) => {
       const mart = `m_${randomBytes(4).toString('hex')}`
       const source = `content.${mart}`
       await database.query(
@@ -158,7 +190,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       const sourceQuery = query.replaceAll('content.thing', source)
       const { id } = await aPipeline(database, {
         sourceQuery,
-        ...(server.transform === undefined ? {} : through(server.transform, sourceQuery)),
+        ...(transform === undefined ? {} : through(transform, sourceQuery)),
         targetTable: server.target(mart),
         targetOptions: server.options ?? {},
         keyColumns: ['id'],
@@ -411,6 +443,23 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       expect(await runEnded(database, repair)).toMatchObject({ status: 'SUCCESS', error: null })
       expect((await compare()).matches).toBe(true)
       await mart.expectEqual()
+    })
+
+    partPromises({
+      promise,
+      aMart,
+      isParted,
+      server: () => server,
+      database: () => database,
+      anotherRunner: async () => {
+        const another = await startRunner()
+        return () => another.stop()
+      },
+      validate: async (id) => {
+        const pipeline = await catalog.getPipeline(id)
+        return inspector.validate(pipeline!, new AbortController().signal)
+      },
+      openSink: (name, replaces) => openMart(targets, server, { name, replaces }),
     })
 
     if (crashes.length === 0) return

@@ -1,0 +1,46 @@
+import type { Parting } from '../../ports/sink.js'
+import type { Attempt } from '../attempt.js'
+import { deletedRows, NO_CHANGE } from '../marts/mart.js'
+import type { MartPass, PartedMart } from './parted-mart.js'
+
+/** A mart behind a sink that takes rows from several runners: it is told when they may begin, and when all have ended. */
+export class SinkParts implements PartedMart {
+  readonly isEmpty = false
+  readonly #attempt: Attempt<unknown>
+  readonly #parting: Parting
+
+  constructor(attempt: Attempt<unknown>, parting: Parting) {
+    this.#attempt = attempt
+    this.#parting = parting
+  }
+
+  pass(replaces: boolean): MartPass {
+    const { ledger, chain } = this.#attempt
+    let pass: Awaited<ReturnType<Parting['begin']>> | null = null
+    return {
+      into: null,
+      // What is gathered for a replacement has a name of its own in each attempt.
+      waitsForLeases: !replaces && !this.#parting.refusesLate,
+      prepare: async () => {},
+      begin: async (id) => {
+        pass = await this.#parting.begin(id, replaces)
+        return pass.ticket
+      },
+      end: async (id, { rows, marks }) => {
+        const { inserted, updated, unchanged } = rows
+        const written = inserted + updated + unchanged
+        // Transforms may give rows of different parts the same key, and each part counts its own.
+        const rewritten = chain === null ? updated + unchanged : written
+        ledger.requireLease()
+        const { deleted, marks: own = [] } = await pass!.end(id, { rows: written, rewritten, marks })
+        if (replaces) return deletedRows(deleted)
+        return { ...NO_CHANGE, marks: [...marks, ...own] }
+      },
+    }
+  }
+
+  /** Engines outside the runners write tables only. */
+  job(): null {
+    return null
+  }
+}
