@@ -36,6 +36,8 @@ export interface Position {
     readonly rows: RowCounts
     /** Completed steps: an attempt that continues the run skips them. */
     readonly done: readonly string[]
+    /** Its batches were published together with those of its group. */
+    readonly together?: true
   }
   /** An unfinished pass: its name, what it reads, and how far it got. */
   readonly pass?: {

@@ -1,9 +1,9 @@
-import { type Check, columnsOf, overOf } from '../model/check.js'
+import { type Check, columnsOf, overOf, toColumnsOf } from '../model/check.js'
 import { VitrinaError } from '../model/errors.js'
-import { readTableName } from '../model/table-name.js'
-import { isAllowedTarget, type TargetRules } from '../model/target.js'
+import { readTableName, type TableName } from '../model/table-name.js'
+import { isAllowedTable, type TargetRules } from '../model/target.js'
 import type { GuardSession, QueryGuard } from '../ports/query-guard.js'
-import { quoteIdentifier } from '../sql/identifiers.js'
+import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
 import { type CheckedColumn, type Condition, conditionOf } from './condition.js'
 
 /** A check of rows, ready to be evaluated. */
@@ -45,7 +45,7 @@ export async function compileChecks(
   const mart: MartCheck[] = []
   for (const [place, check] of checks.entries()) {
     requireColumns(check, types)
-    requireReadable(check, rules)
+    if (check.type === 'relationship') await requireReadable(session, check, rules)
     const isOverMart = overOf(check, rules.isTable) === 'mart'
     if (isOverMart && !rules.isTable) throw overSink(check)
     const condition = conditionOf(check, types, place)
@@ -67,13 +67,61 @@ function requireColumns(check: Check, types: ReadonlyMap<string, string>): void 
   )
 }
 
-function requireReadable(check: Check, { targets, sourceSchemas }: CheckRules): void {
-  if (check.type !== 'relationship') return
-  const table = readTableName(check.to)
-  if (table !== null && (sourceSchemas.includes(table.schema) || isAllowedTarget(check.to, targets))) return
-  throw invalid(
+type Relationship = Extract<Check, { type: 'relationship' }>
+
+/** A system catalog is not a source, not even if it is listed. */
+const SYSTEM_SCHEMA = /^(?:pg_|information_schema$)/
+
+function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: CheckRules): boolean {
+  if (SYSTEM_SCHEMA.test(schema)) return false
+  return sourceSchemas.includes(schema) || isAllowedTable({ schema, table }, targets)
+}
+
+/**
+ * The table, and everything that reading it would read: otherwise a view or a partition would show which values a
+ * table has that no query may read.
+ */
+async function requireReadable(session: GuardSession, check: Relationship, rules: CheckRules): Promise<void> {
+  const name = readTableName(check.to)
+  if (name === null || !mayRead(name, rules)) throw unreadable(check, check.to, rules)
+  const found = await session.rows<Relation>(BELOW, [name.schema, name.table])
+  const forbidden = found.find((relation) => !mayRead(relation, rules))
+  if (forbidden !== undefined)
+    throw unreadable(check, `${forbidden.schema}.${forbidden.table}, which ${check.to} contains,`, rules)
+  // What this login may not read is checked by the one that may.
+  if (found.every(({ kind, readable }) => kind === 'r' || kind === 'p' || readable === 'false')) return
+  // A view may be read if a query may read it.
+  const columns = quoteList(toColumnsOf(check))
+  await rules.guard
+    .accept(`SELECT ${columns} FROM ${quoteTable(name)}`, session, { isDerived: true })
+    .catch((error: unknown) => {
+      if (error instanceof VitrinaError && error.class === 'stop')
+        throw invalid(check, error.message, error.hint, error)
+      throw error
+    })
+}
+
+interface Relation extends Record<string, string | null> {
+  readonly schema: string
+  readonly table: string
+  /** pg_class.relkind */
+  readonly kind: string
+  readonly readable: string
+}
+
+/** A table with its partitions and the tables that inherit from it, at any depth. */
+const BELOW = `WITH RECURSIVE below AS (
+    SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1 AND c.relname = $2
+    UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN below b ON b.oid = i.inhparent)
+  SELECT n.nspname AS schema, c.relname AS table, c.relkind::text AS kind,
+         has_table_privilege(c.oid, 'SELECT')::text AS readable
+    FROM below b JOIN pg_catalog.pg_class c ON c.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
+
+function unreadable(check: Check, what: string, { targets, sourceSchemas }: CheckRules): VitrinaError {
+  return invalid(
     check,
-    `${check.to} may not be read: only the schemas ${sourceSchemas.join(', ')} and the targets ${targets.tables.join(', ')} may.`,
+    `${what} may not be read: only the schemas ${sourceSchemas.join(', ')} and the targets ${targets.tables.join(', ')} may.`,
     'Choose another table, or ask an administrator to extend ALLOWED_SOURCE_SCHEMAS.',
   )
 }

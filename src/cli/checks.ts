@@ -7,7 +7,7 @@ import { findPipeline } from './server/find-pipeline.js'
 import { type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer } from './server/server.js'
 import type { CheckState } from './server/wire.js'
-import { moment, printTable, tellOfMore } from './show.js'
+import { duration, moment, printTable, tellOfMore } from './show.js'
 
 type Flags = ServerFlags & FormatFlags
 
@@ -74,6 +74,10 @@ function isBad({ status, on_failure }: CheckState): boolean {
   return status === 'failed' || (status === 'error' && on_failure !== 'warn')
 }
 
+function observedOf({ type, observed }: CheckState): string | number | null {
+  return type === 'freshness' && observed !== null ? `${duration(observed * 1000)} old` : observed
+}
+
 function printStates(items: readonly CheckState[], withPipeline: boolean): void {
   const first = withPipeline ? ['pipeline'] : []
   printTable(
@@ -81,7 +85,7 @@ function printStates(items: readonly CheckState[], withPipeline: boolean): void 
     items.map((item) => [
       ...(withPipeline ? [item.pipeline_name] : []),
       ...[item.name, item.type, item.on_failure, item.status, item.failed_rows],
-      ...[item.observed, item.checked_at === null ? null : moment(item.checked_at)],
+      ...[observedOf(item), item.checked_at === null ? null : moment(item.checked_at)],
     ]),
     'No checks.',
   )

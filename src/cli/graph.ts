@@ -19,14 +19,16 @@ async function graph(flags: ServerFlags & FormatFlags): Promise<void> {
   const answer = await server.ask(server.api.GET('/graph'))
   if (isData(flags)) return printData(answer, flags)
   const names = new Map(answer.nodes.map(({ id, name }) => [id, name]))
+  const isGrouped = answer.nodes.some(({ group }) => group !== null)
   printTable(
-    ['pipeline', 'follows', 'status', 'due', 'waits'],
-    answer.nodes.map(({ id, name, status, due }) => [
+    ['pipeline', 'follows', 'status', 'due', 'waits', ...(isGrouped ? ['published with'] : [])],
+    answer.nodes.map(({ id, name, status, due, group }) => [
       name,
       [...new Set(answer.edges.flatMap(({ from, to }) => (to === id ? [names.get(from)] : [])))].join(', '),
       status,
       due === null ? null : due.changed.join(', ') || 'requested',
       due?.waiting?.detail ?? null,
+      ...(isGrouped ? [(group ?? []).filter((one) => one !== name).join(', ') || null] : []),
     ]),
     'No pipelines found.',
   )

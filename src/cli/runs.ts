@@ -127,6 +127,11 @@ export function printRuns(page: { items: Run[]; next_cursor: string | null }, fl
   tellOfMore(page.next_cursor)
 }
 
+function heldBackLine({ reason, pid, since }: NonNullable<RunDetail['held_back']>): string {
+  const session = pid === null ? '' : ` (session ${pid})`
+  return `${reason}${session}${since === null ? '' : `, open since ${moment(since)}`}`
+}
+
 function printRun({ batch_history, attempt_history, held_back, waiting, cost, ...run }: RunDetail): void {
   printFields({
     ...run,
@@ -136,7 +141,7 @@ function printRun({ batch_history, attempt_history, held_back, waiting, cost, ..
     started_at: moment(run.started_at),
     finished_at: moment(run.finished_at),
     duration_ms: duration(run.duration_ms),
-    held_back: held_back?.reason ?? null,
+    held_back: held_back === null ? null : heldBackLine(held_back),
     waiting: waiting === null ? null : `${waiting.detail} ${waiting.hint}`,
   })
   printAttempts(attempt_history)

@@ -2032,7 +2032,8 @@ export interface components {
          *         "code": "NO_RUNNER",
          *         "detail": "No runner is alive.",
          *         "hint": "Start one with \"vitrina runner\"."
-         *       }
+         *       },
+         *       "held_back": null
          *     }
          */
         Freshness: {
@@ -2060,6 +2061,17 @@ export interface components {
             data_as_of: string | null;
             /** @description When the next run is requested so that it ends in time. null: by schedule or request only. */
             due_at: string | null;
+            /** @description What held the checkpoint back in the last run, so that the next one reads rows again; the data need not be too old. null: nothing. */
+            held_back: {
+                /** @description How long that transaction has been open. */
+                age_seconds: number | null;
+                /** @description The session of the source it waits for. */
+                pid: number | null;
+                /** @description Why the checkpoint waits. */
+                reason: string;
+                /** @description When that session began its transaction. */
+                since: string | null;
+            } | null;
             /** @description The pipeline that follows it and needs newer data. null: its own limit is the tightest. */
             needed_by: string | null;
             /** @description How old it may become for the pipelines that follow it and for itself. null: no limit. */
@@ -2573,6 +2585,8 @@ export interface components {
                 due: components["schemas"]["Due"] | null;
                 /** @description Runners run only enabled pipelines. */
                 enabled: boolean;
+                /** @description The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself. */
+                group: string[] | null;
                 /** @description The id of the pipeline. */
                 id: string;
                 /** @description The last run that ended. */
@@ -2601,18 +2615,18 @@ export interface components {
                 /** @description What it fills. */
                 target: string;
             }[];
-            /** @description What is not followed although it could be. */
+            /** @description What is not followed, or not published together, although it could be. */
             problems: {
-                /** @description The name or the table that is not followed. */
+                /** @description The name or the table that this is about. */
                 about: string;
                 /**
                  * @description The reason, for programs.
                  * @enum {string}
                  */
-                code: "AFTER_UNKNOWN" | "ORDER_CYCLE";
+                code: "AFTER_UNKNOWN" | "ORDER_CYCLE" | "GROUP_APART";
                 /** @description The same as a sentence. */
                 detail: string;
-                /** @description The pipeline that does not follow. */
+                /** @description The pipeline that does not follow, or is not in its group. */
                 pipeline_id: string;
             }[];
         };
@@ -2695,6 +2709,7 @@ export interface components {
          *       "schedule_timezone": "UTC",
          *       "after": "auto",
          *       "on_upstream_failure": "wait",
+         *       "consistency": "none",
          *       "quarantine_limit": 100,
          *       "delete_brake": 0.5,
          *       "checks": [],
@@ -2887,6 +2902,11 @@ export interface components {
             })[];
             /** @description Grows with every change; also the ETag. */
             config_version: number;
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @enum {string}
+             */
+            consistency: "none" | "group";
             /** @description When it was created. */
             created_at: string;
             /** @description Share of the mart that one run may delete before it fails. */
@@ -3133,6 +3153,12 @@ export interface components {
              *     ]
              */
             checks?: components["schemas"]["Check"][];
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -3381,6 +3407,8 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description When a run is requested to keep the data fresh. */
+            freshness_due_at: string | null;
             /** @description The id of the pipeline. */
             id: string;
             /** @description The last run that ended. */
@@ -3427,7 +3455,7 @@ export interface components {
             mode: "full" | "incremental";
             /** @description Its name. */
             name: string;
-            /** @description When it runs next. */
+            /** @description When it runs next by its schedule. */
             next_run_at: string | null;
             /** @description Quarantined rows that are not replayed or discarded yet; counted up to 1,000. */
             quarantined: number;
@@ -3477,6 +3505,8 @@ export interface components {
             capture?: ("key" | "xmin" | "wal") | null;
             /** @description Data checks: rules about the rows of each batch, evaluated before they are visible, and about the mart. */
             checks?: components["schemas"]["Check"][] | null;
+            /** @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source. */
+            consistency?: ("none" | "group") | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
             /** @description sweep deletes rows from the mart that the source no longer has. */
@@ -3599,6 +3629,8 @@ export interface components {
             due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself. */
+            group: string[] | null;
             /** @description The id of the pipeline. */
             id: string;
             /** @description How far the mart may be behind; null before the first success. */
@@ -4153,6 +4185,12 @@ export interface components {
              */
             checks?: components["schemas"]["Check"][];
             /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
+            /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
@@ -4389,6 +4427,12 @@ export interface components {
              *     ]
              */
             checks?: components["schemas"]["Check"][];
+            /**
+             * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+             * @default none
+             * @enum {string}
+             */
+            consistency?: "none" | "group";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -5872,6 +5916,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
@@ -6293,6 +6342,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */
@@ -7660,6 +7714,11 @@ export interface operations {
                         })[];
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
+                        /**
+                         * @description none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.
+                         * @enum {string}
+                         */
+                        consistency: "none" | "group";
                         /** @description When it was created. */
                         created_at: string;
                         /** @description Share of the mart that one run may delete before it fails. */

@@ -30,7 +30,9 @@ function toText(value: unknown): string {
   return [value].flat().map(String).map(withoutLogin).join(',')
 }
 
-/** An address may contain a password where it does not belong. */
+/** An address may contain a password or a key where it does not belong. */
 function withoutLogin(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1')
+  return text
+    .replace(/^([a-z][a-z0-9+.-]{0,30}:\/\/)[^/@]*@/i, '$1')
+    .replace(/^([a-z][a-z0-9+.-]{0,30}:\/\/[^?]*\?).+$/is, '$1***')
 }

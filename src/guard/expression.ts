@@ -21,7 +21,8 @@ export async function expressionProblem(expression: string): Promise<Problem | n
   if (parsed.kind !== 'tree')
     return refusal('The expression is nested too deeply.', 'Split it into several checks.')
   const select = (parsed.statements[0]?.stmt as Tree | undefined)?.SelectStmt as Tree | undefined
-  if (parsed.statements.length !== 1 || select === undefined || !isOneValue(select))
+  const isSingle = parsed.statements.length === 1 && select !== undefined && isOneValue(select)
+  if (!isSingle || !(await isCompleteAlone(expression)))
     return refusal('The text is not a single expression.', 'Write a condition such as rating <= 10.')
   if (contains(select, 'SubLink'))
     return refusal(
@@ -29,6 +30,12 @@ export async function expressionProblem(expression: string): Promise<Problem | n
       'Use only columns of the row. For rows of another table, use a check of the type relationship.',
     )
   return null
+}
+
+/** `a) OR (b` is complete between parentheses and closes them: beside other conditions it would mean something else. */
+async function isCompleteAlone(expression: string): Promise<boolean> {
+  const alone = await parseSql(`SELECT\n${expression}\n`)
+  return alone.kind === 'tree'
 }
 
 /** The expression as the only column of a query over one row of NULLs, for the guard and the server. */

@@ -4,41 +4,55 @@ import { VitrinaError } from '../model/errors.js'
 import type { Finding } from '../model/validation.js'
 import type { QueryGuard } from '../ports/query-guard.js'
 import type { Session } from '../postgres/session.js'
-import { sqlstateOf } from '../sql/sqlstate.js'
+import { isHidden } from './evaluate-checks.js'
 
 interface Checked {
   readonly checks: readonly Check[]
   readonly columns: readonly CheckedColumn[]
+  /** Opens a session of the login that may read sources, if `session` may not. */
+  readonly openReader: (() => Promise<Session>) | null
 }
 
 /** What is wrong with the checks of a pipeline, each with its place. */
 export async function checkFindings(
   session: Session,
-  { checks, columns }: Checked,
+  { checks, columns, openReader }: Checked,
   rules: CheckRules,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const [place, check] of checks.entries()) {
-    const problem = await problemOf(() => compileChecks(session, { checks: [check], columns }, rules))
-    if (problem !== null) findings.push({ ...problem, field: `checks.${place}`, position: null })
+    const compile = (by: Session) => compileChecks(by, { checks: [check], columns }, rules)
+    const error = await problemOf(() => compile(session))
+    const problem = error !== null && isHidden(error) ? await asReader(compile, openReader) : error
+    if (problem === null) continue
+    const { code, message, hint } = problem
+    findings.push({ code, message, hint, field: `checks.${place}`, position: null })
   }
   return findings
 }
 
-const NOT_PERMITTED = '42501'
+/** The login that inspects marts may not read sources. What neither may read, the runner may. */
+async function asReader(
+  compile: (session: Session) => Promise<unknown>,
+  openReader: Checked['openReader'],
+): Promise<VitrinaError | null> {
+  if (openReader === null) return null
+  const reader = await openReader()
+  try {
+    const error = await problemOf(() => compile(reader))
+    return error !== null && isHidden(error) ? null : error
+  } finally {
+    await reader.close()
+  }
+}
 
-async function problemOf(
-  compile: () => Promise<unknown>,
-): Promise<Pick<Finding, 'code' | 'message' | 'hint'> | null> {
+async function problemOf(compile: () => Promise<unknown>): Promise<VitrinaError | null> {
   try {
     await compile()
     return null
   } catch (error) {
     if (!(error instanceof VitrinaError) || error.code !== 'CHECK_INVALID') throw error
-    // The login that inspects marts may not read sources; the runner may.
-    if (sqlstateOf(error.cause) === NOT_PERMITTED) return null
-    const { code, message, hint } = error
-    return { code, message, hint }
+    return error
   }
 }
 

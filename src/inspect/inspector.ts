@@ -121,7 +121,7 @@ export class PipelineInspector implements Inspector {
     try {
       const found = await checkFindings(
         session,
-        { checks: pipeline.checks, columns },
+        { checks: pipeline.checks, columns, openReader: null },
         this.#checkRules(pipeline),
       )
       return found.filter(({ field }) => !isRelationship(pipeline, field))
@@ -146,12 +146,19 @@ export class PipelineInspector implements Inspector {
       this.#open(pipeline.targetConnection, this.#settings.martUrl, signal),
     )
     try {
-      return await evaluateChecks(session, { pipeline, usual, rules: this.#checkRules(pipeline) })
+      const rules = this.#checkRules(pipeline)
+      const openReader = this.#readerBeside(pipeline, signal)
+      return await evaluateChecks(session, { pipeline, usual, rules, openReader })
     } catch (error) {
       throw inspectionError(error, 'The evaluation of the checks', 'target')
     } finally {
       await session.close()
     }
+  }
+
+  /** In the main database one login reads marts and another one sources; a named connection has one for both. */
+  #readerBeside(pipeline: Pipeline, signal: AbortSignal): (() => Promise<Session>) | null {
+    return pipeline.targetConnection === null ? () => this.#openSource(null, signal) : null
   }
 
   async reads(pipeline: Pipeline, signal: AbortSignal): Promise<readonly RelationRead[]> {
@@ -251,7 +258,7 @@ export class PipelineInspector implements Inspector {
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], inspected)
         const invalid = await checkFindings(
           target,
-          { checks: pipeline.checks, columns: written },
+          { checks: pipeline.checks, columns: written, openReader: this.#readerBeside(pipeline, signal) },
           this.#checkRules(pipeline),
         )
         if (invalid.length > 0) return this.#invalid(pipeline, invalid, inspected)

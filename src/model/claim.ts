@@ -25,6 +25,8 @@ export interface Claim {
   readonly waitedMs: number
   /** Requests made meanwhile. */
   readonly control: Control
+  /** The claims of its group, this one included, in the order in which they are computed; null: it runs by itself. */
+  readonly group: readonly Claim[] | null
 }
 
 /** Requests since the last batch. Checked only between batches. */

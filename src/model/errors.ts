@@ -66,6 +66,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'The field after names a pipeline that does not exist.',
   },
+  GROUP_UNSUPPORTED: {
+    number: 1106,
+    class: 'stop',
+    means: 'A pipeline cannot be published together with others.',
+  },
   USAGE_INVALID: { number: 1201, class: 'stop', means: 'Invalid command usage.' },
   CONTEXT_UNKNOWN: {
     number: 1202,
@@ -234,6 +239,11 @@ export const ERRORS = {
     number: 5007,
     class: 'stop',
     means: 'The engine repeatedly ended without completing a part.',
+  },
+  GROUP_FAILED: {
+    number: 5008,
+    class: 'stop',
+    means: 'Another member of the group failed, so nothing of the group was published.',
   },
   PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'The pipeline does not exist.' },
   RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'The run does not exist.' },

@@ -41,7 +41,13 @@ export type CheckFailpoint = (typeof CHECK_FAILPOINTS)[number]
 const armed = parse(process.env.VITRINA_FAILPOINT)
 let passed = 0
 
-export function failpoint(name: Failpoint | CaptureFailpoint | OrderFailpoint | CheckFailpoint): void {
+/** The same before a group is published: every member is computed. */
+export const GROUP_FAILPOINTS = ['group.computed'] as const
+export type GroupFailpoint = (typeof GROUP_FAILPOINTS)[number]
+
+export function failpoint(
+  name: Failpoint | CaptureFailpoint | OrderFailpoint | CheckFailpoint | GroupFailpoint,
+): void {
   if (armed === null || armed.name !== name) return
   passed += 1
   if (passed === armed.count) process.kill(process.pid, armed.signal)

@@ -86,6 +86,8 @@ export interface Freshness {
   readonly dueAt: string | null
   /** Null: the data is not too old. */
   readonly cause: StaleCause | null
+  /** What held the checkpoint back in the last run, with the age of its transaction: the next run reads more. Null: nothing. */
+  readonly heldBack: (HeldBack & { readonly seconds: number | null }) | null
 }
 
 export interface Explained {

@@ -48,6 +48,8 @@ export interface OrderNode {
   readonly status: PipelineStatus
   readonly enabled: boolean
   readonly target: string
+  /** The names of the pipelines whose marts are published with its own, itself included; null: none are. */
+  readonly group: readonly string[] | null
   readonly due: Due | null
   readonly lastRun: {
     readonly id: string
@@ -67,13 +69,16 @@ export interface OrderEdge {
   readonly via: string | null
 }
 
-/** What is not followed although it could be. */
+/** What is not followed, or not published together, although it could be. */
 export interface OrderProblem {
   readonly pipelineId: string
-  readonly code: 'AFTER_UNKNOWN' | 'ORDER_CYCLE'
+  readonly code: OrderProblemCode
   /** The name of a pipeline, or a table. */
   readonly about: string
 }
+
+export const ORDER_PROBLEMS = ['AFTER_UNKNOWN', 'ORDER_CYCLE', 'GROUP_APART'] as const
+export type OrderProblemCode = (typeof ORDER_PROBLEMS)[number]
 
 export interface OrderGraph {
   readonly nodes: readonly OrderNode[]
@@ -119,7 +124,12 @@ export function explainHeld({ code, upstream }: Held): { readonly detail: string
 }
 
 export function explainOrderProblem({ code, about }: OrderProblem): string {
-  return code === 'AFTER_UNKNOWN'
-    ? `after names "${about}", which does not exist.`
-    : `${about} is not followed: the pipelines would follow each other in a circle.`
+  switch (code) {
+    case 'AFTER_UNKNOWN':
+      return `after names "${about}", which does not exist.`
+    case 'ORDER_CYCLE':
+      return `${about} is not followed: the pipelines would follow each other in a circle.`
+    case 'GROUP_APART':
+      return `${about} is read over another connection or for transforms: the pipeline runs after its group, not in it.`
+  }
 }

@@ -18,6 +18,8 @@ export interface PipelineLine {
   readonly scheduleInterval: string | null
   readonly scheduleTimezone: string
   readonly nextRunAt: string | null
+  /** When a run is requested to keep the data fresh; null: not needed. */
+  readonly freshnessDueAt: string | null
   readonly lastSuccessAt: string | null
   /** The mart contains everything that was committed in the source before this time. */
   readonly dataAsOf: string | null

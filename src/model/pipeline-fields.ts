@@ -347,6 +347,19 @@ export const PIPELINE_FIELDS = {
       help: 'what to do after a failure of a followed pipeline',
     },
   },
+  consistency: {
+    schema: z
+      .enum(['none', 'group'])
+      .default('none')
+      .describe(
+        'none: the mart is published by itself. group: in one transaction with the marts of the pipelines in its group, computed in one snapshot of the source.',
+      ),
+    change: 'always',
+    option: {
+      flag: '--consistency <how>',
+      help: 'whether the mart is published together with those of its group',
+    },
+  },
   quarantine_limit: {
     schema: z
       .int()

@@ -15,14 +15,18 @@ export interface ResolvedHost {
  * The address to connect to. It is resolved once, checked, and used for the connection: a name that changes its address
  * between the check and the connection gains nothing.
  */
-export async function resolveAllowed(host: string, allowed: AllowedHosts): Promise<ResolvedHost> {
+export async function resolveAllowed(
+  host: string,
+  allowed: AllowedHosts,
+  signal: AbortSignal,
+): Promise<ResolvedHost> {
   const name = plainHost(host)
   if (allowed !== null && !allowed.has(name))
     throw refused(
       `The host ${name} is not in VITRINA_NOTIFY_ALLOWED_HOSTS.`,
       'Add the host to VITRINA_NOTIFY_ALLOWED_HOSTS, or correct the channel.',
     )
-  const addresses = await addressesOf(name)
+  const addresses = await addressesOf(name, signal)
   // All of them: a name with a public and an internal address must not reach the internal one by chance.
   for (const { address } of addresses) {
     const reach = reachOf(address)
@@ -40,14 +44,15 @@ export async function resolveAllowed(host: string, allowed: AllowedHosts): Promi
   return addresses[0]!
 }
 
-async function addressesOf(host: string): Promise<ResolvedHost[]> {
+async function addressesOf(host: string, signal: AbortSignal): Promise<ResolvedHost[]> {
   const literal = isIP(host)
   if (literal === 4 || literal === 6) return [{ address: host, family: literal }]
   try {
-    const found = await lookup(host, { all: true })
+    // A lookup cannot be aborted; one that never ends must not hold up all other messages.
+    const found = await Promise.race([lookup(host, { all: true }), aborted(signal)])
     if (found.length > 0) return found.map(({ address, family }) => ({ address, family: family as 4 | 6 }))
   } catch (error) {
-    const { code = 'unknown error' } = error as { code?: string }
+    const { code = 'unknown error' } = signal.aborted ? { code: 'no response' } : (error as { code?: string })
     throw new VitrinaError(
       'CHANNEL_FAILED',
       `The host ${host} could not be resolved (${code}).`,
@@ -56,6 +61,13 @@ async function addressesOf(host: string): Promise<ResolvedHost[]> {
     )
   }
   throw refused(`The host ${host} has no address.`, 'Check the host of the channel.')
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 }
 
 /** Lower case, without a trailing dot and without the brackets of IPv6: one spelling for one host. */

@@ -1,5 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 import type { Answer } from './post.js'
+import { secretsOf, withoutSecrets } from './secrets.js'
 
 const MOST_SHOWN = 300
 
@@ -13,10 +14,17 @@ export class RetryLater extends VitrinaError {
   }
 }
 
-/** The response in plain words if it accepts the message; throws otherwise. */
-export function accepted(host: string, { status, text, retrySeconds }: Answer): string {
-  const said = shortened(text)
-  const answer = `${host} responded with ${status}${said === '' ? '' : `: ${said}`}`
+/**
+ * The response in plain words if it accepts the message; throws otherwise. Receivers repeat what they were asked
+ * ("Cannot POST /services/…"), and viewers read it: neither the address nor one of the `secrets` is shown.
+ */
+export function accepted(
+  url: URL,
+  { status, text, retrySeconds }: Answer,
+  secrets: readonly string[] = [],
+): string {
+  const said = shortened(withoutSecrets(text, [...secretsOf(url), ...secrets]))
+  const answer = `${url.hostname} responded with ${status}${said === '' ? '' : `: ${said}`}`
   if (status >= 200 && status < 300) return answer
   const hint = HINTS[status] ?? 'Check the address and the secret of the channel.'
   if (retrySeconds !== null) throw new RetryLater(answer, hint, retrySeconds)

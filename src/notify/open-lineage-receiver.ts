@@ -41,7 +41,8 @@ export class ChannelsWithOpenLineage implements Channels {
     const body = JSON.stringify(await receiver.describe(event))
     const headers: Record<string, string> =
       receiver.apiKey === undefined ? {} : { authorization: `Bearer ${receiver.apiKey}` }
-    return accepted(url.hostname, await post({ url, body, headers, allowed: receiver.allowed, signal }))
+    const answer = await post({ url, body, headers, allowed: receiver.allowed, signal })
+    return accepted(url, answer, receiver.apiKey === undefined ? [] : [receiver.apiKey])
   }
 }
 

@@ -16,7 +16,8 @@ export function planMessages({ now, rules, events, recent }: Waiting): MessagePl
     const own = kept.filter(({ ruleId }) => ruleId === rule.id)
     return isQuiet(rule.quietHours, now) ? [] : messagesOf(rule, own, { now, recent })
   })
-  return { messages, dropped: events.filter((event) => !kept.includes(event)) }
+  const needed = new Set(kept)
+  return { messages, dropped: events.filter((event) => !needed.has(event)) }
 }
 
 /** The recovery from a failure that was never sent. */

@@ -28,8 +28,9 @@ export interface Answer {
 /** One POST to an allowed address. Redirects are not followed: they would lead around the list of allowed hosts. */
 export async function post({ url, body, headers, allowed, signal }: Post): Promise<Answer> {
   const host = plainHost(url.hostname)
-  const { address, family } = await resolveAllowed(host, allowed)
   const limit = AbortSignal.timeout(TIME_LIMIT_MS)
+  const ends = signal === undefined ? limit : AbortSignal.any([signal, limit])
+  const { address, family } = await resolveAllowed(host, allowed, ends)
   const request = url.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => reject(failed(host, limit.aborted ? null : error))
@@ -50,7 +51,7 @@ export async function post({ url, body, headers, allowed, signal }: Post): Promi
           ...headers,
         },
         agent: false,
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+        signal: ends,
       },
       (incoming) => {
         const chunks: Buffer[] = []

@@ -116,6 +116,8 @@ export interface Catalog {
   orderGraph(): Promise<OrderGraph>
   /** Null: nothing has changed that the pipeline would have to read. */
   dueOf(pipelineId: string): Promise<Due | null>
+  /** The names of the pipelines whose marts are published with its own, itself included. Null: none are. */
+  groupOf(pipelineId: string): Promise<readonly string[] | null>
   /** Pipelines whose tables are not known: created with SQL, or before there was an order. */
   pipelinesWithoutReads(): Promise<string[]>
   /** Newest first. */

@@ -95,10 +95,17 @@ export interface RunQueue {
    */
   finish(claim: Claim, end: RunEnd): Promise<RunTotals | null>
   /**
-   * Hands the run back unfinished and records why: any runner may continue it at once. False: another runner holds
-   * it.
+   * Ends the runs of a group, all of them or none. Null: they were about to succeed, and one has just received rows to
+   * repair.
    */
-  release(claim: Claim, release: Release): Promise<boolean>
+  finishGroup(
+    group: readonly { readonly claim: Claim; readonly end: RunEnd }[],
+  ): Promise<readonly RunTotals[] | null>
+  /**
+   * Hands the runs back unfinished and records why: any runner may continue them at once. False: another runner holds
+   * the run.
+   */
+  release(claims: readonly Claim[], release: Release): Promise<readonly boolean[]>
   /** Pipelines whose schedule has to be checked, with the time of the database. */
   dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
   /** Sets the next time, and requests a run if `start`. False: another runner did it first. */

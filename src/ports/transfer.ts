@@ -104,6 +104,8 @@ export interface Transfer {
   repair(rows: readonly RepairKey[]): Step
   /** Every row of the source, in batches; continues an unfinished pass. */
   fullPass(): Step
+  /** Every row of the source, and the checkpoint stays where it is: for an incremental pipeline in a group. */
+  recompute(): Step
   /** What has changed since the checkpoint: rows beyond it in batches, or the rows that changes have affected. */
   incrementalPass(): Step
   /** Applies changes of the source as they are committed, for some minutes; null: it cannot. */
@@ -124,12 +126,33 @@ export interface Transfer {
   close(): Promise<void>
 }
 
+/** A member of a group, and where its transfer records what it does. */
+export interface GroupMember {
+  readonly claim: Claim
+  readonly ledger: Ledger
+}
+
+/**
+ * The transfers of a group: one snapshot of each source, and one transaction in the database of the marts, in which a
+ * member sees what those before it have written.
+ */
+export interface GroupTransfer {
+  /** The transfer of a member, one after the other. It is not closed. */
+  open(claim: Claim): Promise<Transfer>
+  /** Moves the checkpoints and records the batches of every member, and commits. Throws, and nothing is published. */
+  publish(): Promise<void>
+  /** Rolls back what was not published. */
+  close(): Promise<void>
+}
+
 export interface TransferFactory {
   /**
    * Opens what the attempt needs, rejects what cannot work before anything is read, creates the target and takes the
    * fence. If it throws, nothing stays open.
    */
   open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer>
+  /** The same for every member of a group, before the transaction of the group begins. */
+  openGroup(members: readonly GroupMember[], signal: AbortSignal): Promise<GroupTransfer>
   /** The same for a part of a run that another runner may hold. Nothing is created, and the fence is not taken. */
   openPart(part: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer>
 }

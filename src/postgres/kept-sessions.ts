@@ -13,6 +13,11 @@ const CLEAN_MS = 2_000
 /** The name of a connection that no run uses. */
 const IDLE_NAME = 'vitrina-idle'
 
+/** Opens the sessions of a run, or returns those that a group shares. */
+export interface SessionOpener {
+  open(url: string, name: string, signal: AbortSignal): Promise<Session>
+}
+
 interface Kept {
   readonly connection: Connection
   readonly openedAt: number
@@ -28,7 +33,7 @@ interface Idle extends Kept {
  * temporary tables, prepared statements and locks. Behind a pooler nothing is kept, because a client that waits there
  * may take the place of another one.
  */
-export class KeptSessions {
+export class KeptSessions implements SessionOpener {
   readonly #idleMs: number
   readonly #idle = new Map<string, Idle[]>()
   readonly #cleaning = new Set<Promise<void>>()

@@ -2,8 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Claim, Release } from '../model/claim.js'
 import { VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
+import { MemberFailure } from '../model/member-failure.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
-import { Lease } from './lease.js'
+import { GroupExecutor } from './group-executor.js'
+import { GroupLease, type Holding, Lease } from './lease.js'
 import { LETS_GO, MAX_ATTEMPTS, RETRY_WAITS_MS, toRunError, waitBeforeRetry } from './retry.js'
 
 /** A pipeline that killed its runner this often without a committed batch in between is not claimed again. */
@@ -19,6 +21,8 @@ const LEAST_STAY_MS = 1_000
 interface Failure {
   readonly error: VitrinaError
   readonly failures: number
+  /** The member of the group that has failed; null: it concerns all of them. */
+  readonly member: Claim | null
 }
 
 interface Loss {
@@ -26,16 +30,25 @@ interface Loss {
   readonly takenAt: number
 }
 
-/** Executes one claimed pipeline: retries temporary errors, fails permanent ones, and releases lost runs. */
+/** Runs that are claimed, retried, ended and handed back together: one, or those of a group. The head is the first one. */
+interface Unit {
+  readonly claims: readonly Claim[]
+  readonly lease: Holding
+  readonly execute: (claims: readonly Claim[]) => Promise<Outcome>
+}
+
+/** Executes one claimed pipeline or group: retries temporary errors, fails permanent ones, and releases lost runs. */
 export class PipelineDispatcher {
   readonly #parts: ExecutorParts
   readonly #executor: PipelineExecutor
+  readonly #groups: GroupExecutor
   readonly #stop = new AbortController()
-  readonly #leases = new Set<Lease>()
+  readonly #leases = new Set<Holding>()
 
   constructor(parts: ExecutorParts, executor: PipelineExecutor) {
     this.#parts = parts
     this.#executor = executor
+    this.#groups = new GroupExecutor(parts, executor)
   }
 
   /** Every run finishes its batch, keeps its checkpoint, and is handed back. */
@@ -57,81 +70,117 @@ export class PipelineDispatcher {
 
   async dispatch(claim: Claim): Promise<void> {
     failpoint('run.claimed')
-    this.#parts.events.runStarted(claim, claim.recovered ? undefined : claim.waitedMs)
+    const { events } = this.#parts
+    const unit = this.#unitOf(claim)
+    const { claims, lease } = unit
+    for (const one of claims) events.runStarted(one, one.recovered ? undefined : one.waitedMs)
     const takenAt = performance.now()
-    const lease = new Lease(this.#parts.queue, claim, this.#parts.leaseSeconds)
     this.#leases.add(lease)
     try {
-      if (claim.deaths >= MAX_DEATHS) await this.#fail(claim, diedAgain(claim))
-      else await this.#attempts(claim, lease)
+      const died = claims.find(({ deaths }) => deaths >= MAX_DEATHS)
+      if (died !== undefined) await this.#fail(claims, diedAgain(died), died)
+      else await this.#attempts(unit)
     } catch (error) {
-      await this.#letGo(claim, lease, { error: toRunError(error), takenAt })
+      await this.#letGo(unit, { error: toRunError(error), takenAt })
     } finally {
       lease.end()
       this.#leases.delete(lease)
-      this.#parts.events.runLeft(claim)
+      for (const one of claims) events.runLeft(one)
     }
   }
 
-  async #attempts(claim: Claim, lease: Lease): Promise<void> {
-    let attempt = claim
+  #unitOf(claim: Claim): Unit {
+    const { queue, leaseSeconds } = this.#parts
+    const isStopping = () => this.#stop.signal.aborted
+    if (claim.group === null) {
+      const lease = new Lease(queue, claim, leaseSeconds)
+      return {
+        claims: [claim],
+        lease,
+        execute: ([one]) => this.#executor.execute(one!, lease, isStopping),
+      }
+    }
+    const claims = claim.group
+    const lease = new GroupLease(queue, claims, leaseSeconds)
+    return { claims, lease, execute: (all) => this.#groups.execute({ claims: all, lease, isStopping }) }
+  }
+
+  async #attempts({ claims, lease, execute }: Unit): Promise<void> {
+    let attempt = claims
     for (let failures = 0; ; ) {
       try {
-        const outcome = await this.#attempt(attempt, lease)
-        if (outcome === 'RELEASED') await this.#release(attempt, lease, { end: 'given_back' })
+        const outcome = await this.#attempt(attempt, { lease, execute })
+        if (outcome === 'RELEASED') await this.#release({ claims: attempt, lease }, { end: 'given_back' })
         return
       } catch (raised) {
-        const error = toRunError(raised)
+        const { error, member } = failureOf(raised)
         if (LETS_GO.has(error.class)) throw error
         failures += 1
-        if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
-        attempt = { ...attempt, attempt: attempt.attempt + 1 }
-        await this.#pauseBeforeRetry(attempt, lease, { error, failures })
+        if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error, member)
+        attempt = attempt.map((one) => ({ ...one, attempt: one.attempt + 1 }))
+        await this.#pauseBeforeRetry(attempt, lease, { error, failures, member })
       }
     }
   }
 
-  async #attempt(claim: Claim, lease: Lease): Promise<Outcome> {
+  async #attempt(claims: readonly Claim[], { lease, execute }: Omit<Unit, 'claims'>): Promise<Outcome> {
     const { events } = this.#parts
-    events.attemptStarted(claim)
+    for (const claim of claims) events.attemptStarted(claim)
     try {
-      const outcome = await this.#executor.execute(claim, lease, () => this.#stop.signal.aborted)
-      events.attemptEnded(claim, null)
+      const outcome = await execute(claims)
+      for (const claim of claims) events.attemptEnded(claim, null)
       return outcome
     } catch (raised) {
-      const error = toRunError(lease.signal.aborted ? lease.signal.reason : raised)
-      events.attemptEnded(claim, error)
-      throw error
+      const cause = lease.signal.aborted ? lease.signal.reason : raised
+      const { error, member } = failureOf(cause)
+      for (const claim of claims) events.attemptEnded(claim, errorFor(claim, error, member))
+      throw cause
     }
   }
 
-  async #pauseBeforeRetry(claim: Claim, lease: Lease, { error, failures }: Failure): Promise<void> {
+  async #pauseBeforeRetry(
+    claims: readonly Claim[],
+    lease: Holding,
+    { error, failures, member }: Failure,
+  ): Promise<void> {
     const waitMs = waitBeforeRetry(failures, this.#parts.retryWaitsMs ?? RETRY_WAITS_MS)
-    await this.#parts.queue.retrying(claim, claim.attempt, {
-      message: error.message,
-      code: vtr(error.code),
-      hint: error.hint,
-    })
-    this.#parts.events.retrying(claim, waitMs, error)
+    for (const claim of claims) {
+      const { message, code, hint } = errorFor(claim, error, member)
+      await this.#parts.queue.retrying(claim, claim.attempt, { message, code: vtr(code), hint })
+      this.#parts.events.retrying(claim, waitMs, error)
+    }
     // A stopping runner does not wait: the next attempt hands the run back.
     const signal = AbortSignal.any([lease.signal, this.#stop.signal])
     await wait(waitMs, undefined, { signal }).catch(() => lease.signal.throwIfAborted())
   }
 
-  async #fail(claim: Claim, error: VitrinaError): Promise<void> {
-    const end = { status: 'FAILED', error: error.message, code: vtr(error.code), hint: error.hint } as const
-    const totals = await this.#parts.queue.finish(claim, end)
-    // Null only for a run that was about to succeed.
-    if (totals !== null) this.#parts.events.runEnded(claim, end, totals)
+  async #fail(claims: readonly Claim[], error: VitrinaError, member: Claim | null): Promise<void> {
+    const { queue, events } = this.#parts
+    const ends = claims.map((claim) => {
+      const { message, code, hint } = errorFor(claim, error, member)
+      return { claim, end: { status: 'FAILED', error: message, code: vtr(code), hint } as const }
+    })
+    const [first] = ends
+    const totals =
+      ends.length === 1 ? [await queue.finish(first!.claim, first!.end)] : await queue.finishGroup(ends)
+    for (const [n, { claim, end }] of ends.entries()) {
+      const total = totals?.[n] ?? null
+      // Null only for a run that was about to succeed.
+      if (total !== null) events.runEnded(claim, end, total)
+    }
   }
 
   /** The run is left without an entry in the history: another runner holds it, or will hold it. */
-  async #letGo(claim: Claim, lease: Lease, { error, takenAt }: Loss): Promise<void> {
-    if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
-    if (error.class === 'release') return this.#release(claim, lease, { end: 'given_back' })
-    this.#parts.events.connectionLost(claim.pipeline.name, error)
+  async #letGo({ claims, lease }: Unit, { error, takenAt }: Loss): Promise<void> {
+    const { events } = this.#parts
+    const [first] = claims
+    // Of a group the other members may still be held.
+    if (error.class === 'stale' && claims.length === 1) return events.leaseLost(first!)
+    if (error.class === 'release' || error.class === 'stale')
+      return this.#release({ claims, lease }, { end: 'given_back' })
+    events.connectionLost(first!.pipeline.name, error)
     await this.#wait(LEAST_STAY_MS - (performance.now() - takenAt))
-    await this.#release(claim, lease, this.#reasonFor(error))
+    await this.#release({ claims, lease }, this.#reasonFor(error))
   }
 
   /** A stopping runner terminates what does not stop in time: that is not a lost connection. */
@@ -141,13 +190,17 @@ export class PipelineDispatcher {
   }
 
   /** Worth trying as long as the lease holds: a run that is handed back is claimed at once, not after the lease. */
-  async #release(claim: Claim, lease: Lease, release: Release): Promise<void> {
+  async #release({ claims, lease }: Omit<Unit, 'execute'>, release: Release): Promise<void> {
     const { queue, events, leaseSeconds } = this.#parts
     lease.end()
     for (const until = performance.now() + leaseSeconds * 1000; performance.now() < until; ) {
       try {
-        if (await queue.release(claim, release)) return events.runReleased(claim, release)
-        return events.leaseLost(claim)
+        const released = await queue.release(claims, release)
+        for (const [n, claim] of claims.entries()) {
+          if (released[n] === true) events.runReleased(claim, release)
+          else events.leaseLost(claim)
+        }
+        return
       } catch {
         if (this.#stop.signal.aborted) return
         await this.#wait(RELEASE_EVERY_MS)
@@ -159,6 +212,22 @@ export class PipelineDispatcher {
   async #wait(milliseconds: number): Promise<void> {
     if (milliseconds > 0) await wait(milliseconds, undefined, { signal: this.#stop.signal }).catch(() => {})
   }
+}
+
+function failureOf(raised: unknown): Pick<Failure, 'error' | 'member'> {
+  if (raised instanceof MemberFailure) return { error: raised.cause, member: raised.claim }
+  return { error: toRunError(raised), member: null }
+}
+
+/** The error of a run: its own, or that of the member of its group that has failed. */
+function errorFor(claim: Claim, error: VitrinaError, member: Claim | null): VitrinaError {
+  if (member === null || member.runId === claim.runId) return error
+  return new VitrinaError(
+    'GROUP_FAILED',
+    `Nothing of the group was published: pipeline "${member.pipeline.name}" failed with ${vtr(error.code)}: ${error.message}`,
+    `Fix "${member.pipeline.name}" and run it: the whole group runs again.`,
+    { cause: error },
+  )
 }
 
 function diedAgain(claim: Claim): VitrinaError {

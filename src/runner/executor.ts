@@ -21,9 +21,9 @@ import {
 import type { Events } from '../telemetry/events.js'
 import { BatchSize } from './batch-size.js'
 import { EngineCrew } from './engine-crew.js'
-import type { Lease } from './lease.js'
+import type { GroupLease, Holding, Lease } from './lease.js'
 import type { PartWorker } from './part-worker.js'
-import { STRATEGIES } from './strategies/index.js'
+import { groupSteps, STRATEGIES } from './strategies/index.js'
 
 export interface ExecutorParts {
   readonly queue: RunQueue
@@ -47,10 +47,18 @@ interface Attempted {
 
 /** What the steps of an attempt have in common. */
 interface Round {
-  readonly lease: Lease
+  readonly lease: Holding
   readonly size: BatchSize
   readonly crew: EngineCrew | null
   readonly isStopping: () => boolean
+  /** Called with what reports a batch, once it is written. */
+  readonly report: (report: () => void) => void
+}
+
+/** One member of a group, within the transaction of the group. */
+export interface MemberRound extends Pick<Round, 'isStopping' | 'report'> {
+  readonly lease: GroupLease
+  readonly repairs: readonly RepairKey[]
 }
 
 /** How an attempt went: it ended the run, or left it unfinished for the next runner because this one is stopping. */
@@ -76,7 +84,7 @@ export class PipelineExecutor {
       return early
     }
     const crew = this.#crew(claim)
-    const transfer = await transfers.open(claim, this.#ledger(claim, lease, crew), lease.signal)
+    const transfer = await transfers.open(claim, this.ledger(claim, lease, crew), lease.signal)
     try {
       const { plan } = transfer
       failpoint('run.prepared')
@@ -85,7 +93,8 @@ export class PipelineExecutor {
       const size = new BatchSize(claim.pipeline.batchSize, transfer.batchMs)
       const first = this.#steps({ claim, transfer, lease }, held)
       for (let steps = first; ; steps = this.#repairs({ claim, transfer, lease })) {
-        const outcome = await this.#runSteps(claim, steps, { lease, size, crew, isStopping })
+        const report = (done: () => void) => done()
+        const outcome = await this.#runSteps(claim, steps, { lease, size, crew, isStopping, report })
         if (outcome === 'RELEASED') return outcome
         await crew?.end()
         // Runners that work on parts of the run could not commit them once it has ended.
@@ -97,6 +106,26 @@ export class PipelineExecutor {
       await crew?.end()
       await transfer.close()
     }
+  }
+
+  /** Computes one member of a group. Nothing is visible or recorded before the group is published. */
+  async compute(
+    claim: Claim,
+    transfer: Transfer,
+    { lease, repairs, ...round }: MemberRound,
+  ): Promise<Outcome> {
+    const { queue, events } = this.#parts
+    const { plan } = transfer
+    const [held] = await Promise.all([queue.toReplay(claim), queue.planned(claim, plan)])
+    events.runPlanned(claim, plan)
+    const size = new BatchSize(claim.pipeline.batchSize, transfer.batchMs)
+    const steps = [
+      ...(held.length > 0 ? [transfer.replay(held)] : []),
+      ...groupSteps(transfer, claim.pipeline),
+      ...(repairs.length > 0 ? [transfer.repair(repairs)] : []),
+      ...some(transfer.check()),
+    ]
+    return this.#runSteps(claim, steps, { ...round, lease, size, crew: null })
   }
 
   /** Null: runners execute the parts. */
@@ -125,8 +154,8 @@ export class PipelineExecutor {
 
   async #runSteps(
     claim: Claim,
-    steps: AsyncIterable<Step>,
-    { lease, size, crew, isStopping }: Round,
+    steps: AsyncIterable<Step> | Iterable<Step>,
+    { lease, size, crew, isStopping, report }: Round,
   ): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
     for await (const step of steps) {
       for (;;) {
@@ -134,7 +163,7 @@ export class PipelineExecutor {
         if (requested !== null) return requested
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
-        const done = await this.#runBatch(claim, step, size)
+        const done = await this.#runBatch(claim, step, { size, report })
         if (done === OPEN_PARTS) await this.#workOnParts(claim, lease, crew)
         if (done === IDLE || (done === OPEN_PARTS && !lease.isFresh)) await lease.look()
         if (done === false) break
@@ -143,7 +172,7 @@ export class PipelineExecutor {
     return 'SUCCESS'
   }
 
-  async #workOnParts(claim: Claim, lease: Lease, crew: EngineCrew | null): Promise<void> {
+  async #workOnParts(claim: Claim, lease: Holding, crew: EngineCrew | null): Promise<void> {
     try {
       if (crew === null) await this.#parts.worker.workFor(claim, lease.signal)
       else await crew.workFor(lease.signal)
@@ -176,11 +205,12 @@ export class PipelineExecutor {
     for (let asked = await queue.toRepair(claim); asked.length > 0; asked = await queue.toRepair(claim)) {
       yield transfer.repair(asked)
       yield* some(transfer.publish())
-      await this.#prove(claim, asked, lease.signal)
+      await this.prove(claim, asked, lease.signal)
     }
   }
 
-  async #prove(claim: Claim, repaired: readonly RepairKey[], signal: AbortSignal): Promise<void> {
+  /** Compares repaired rows again. */
+  async prove(claim: Claim, repaired: readonly RepairKey[], signal: AbortSignal): Promise<void> {
     const { reconciler, events } = this.#parts
     const proof = await reconciler.prove(
       claim.pipeline,
@@ -196,7 +226,11 @@ export class PipelineExecutor {
     )
   }
 
-  async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean | Idle | OpenParts> {
+  async #runBatch(
+    claim: Claim,
+    step: Step,
+    { size, report }: Pick<Round, 'size' | 'report'>,
+  ): Promise<boolean | Idle | OpenParts> {
     const { events } = this.#parts
     const done = await step.next(size.rows)
     if (done === null) return false
@@ -204,8 +238,10 @@ export class PipelineExecutor {
     size.took(done.record.rows.read, done.record.durationMs)
     // The record of a batch in another database precedes its commit: a follower may have started in between.
     if (changedElsewhere(claim, done.record.rows)) await this.#parts.queue.changed(claim)
-    events.batchDone(claim, done.record, done)
-    if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
+    report(() => {
+      events.batchDone(claim, done.record, done)
+      if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
+    })
     return true
   }
 
@@ -226,7 +262,8 @@ export class PipelineExecutor {
     }
   }
 
-  #ledger(claim: Claim, lease: Lease, crew: EngineCrew | null): Ledger {
+  /** Where the transfer of a claim records what it does. */
+  ledger(claim: Claim, lease: Lease, crew: EngineCrew | null): Ledger {
     const { queue, leaseSeconds, events } = this.#parts
     return {
       record: async (batch, progress, session) => {
@@ -268,6 +305,6 @@ function some(step: Step | null): Step[] {
 }
 
 /** The end of a run that was requested. */
-function requestedEnd(control: Control): 'CANCELLED' | 'PAUSED' | null {
+export function requestedEnd(control: Control): 'CANCELLED' | 'PAUSED' | null {
   return control.cancel ? 'CANCELLED' : control.pause ? 'PAUSED' : null
 }

@@ -4,12 +4,28 @@ import type { RunQueue } from '../ports/run-queue.js'
 
 const FRESH_MS = 500
 
+/** What a run knows about the right to work on it. */
+export interface Holding {
+  /** Aborts as soon as the lease is lost. */
+  readonly signal: AbortSignal
+  /** Pending requests, as far as known. */
+  readonly control: Control
+  /** The pending requests were looked up a moment ago. */
+  readonly isFresh: boolean
+  /** Throws if the lease has expired by the clock of this process. */
+  require(): void
+  /** Renews the lease and learns what users have requested. */
+  look(): Promise<void>
+  cut(reason: Error): void
+  end(): void
+}
+
 /**
  * Keeps a claim alive during a long batch, and stops the run if that fails: `signal` aborts as soon as the lease is
  * lost or was not renewed in time. The database would reject the commit anyway; this saves the work, and keeps late
  * requests from servers that cannot detect them.
  */
-export class Lease {
+export class Lease implements Holding {
   readonly #queue: Pick<RunQueue, 'renew'>
   readonly #claim: Claim
   readonly #seconds: number
@@ -105,4 +121,52 @@ function notRenewed(cause?: unknown): VitrinaError {
     'Check that the main database is reachable; recovery continues from the last checkpoint.',
     { cause },
   )
+}
+
+/** The leases of a group: it is paused and cancelled as a whole, and lost with one of its members. */
+export class GroupLease implements Holding {
+  readonly signal: AbortSignal
+  readonly #leases: ReadonlyMap<string, Lease>
+
+  constructor(queue: Pick<RunQueue, 'renew'>, claims: readonly Claim[], seconds: number) {
+    this.#leases = new Map(claims.map((claim) => [claim.runId, new Lease(queue, claim, seconds)]))
+    this.signal = AbortSignal.any(this.#all.map(({ signal }) => signal))
+  }
+
+  get #all(): Lease[] {
+    return [...this.#leases.values()]
+  }
+
+  of({ runId }: Claim): Lease {
+    return this.#leases.get(runId)!
+  }
+
+  get control(): Control {
+    const all = this.#all.map(({ control }) => control)
+    return {
+      pause: all.some(({ pause }) => pause),
+      cancel: all.some(({ cancel }) => cancel),
+      batchSize: null,
+    }
+  }
+
+  get isFresh(): boolean {
+    return this.#all.every(({ isFresh }) => isFresh)
+  }
+
+  require(): void {
+    for (const lease of this.#all) lease.require()
+  }
+
+  async look(): Promise<void> {
+    for (const lease of this.#all) await lease.look()
+  }
+
+  cut(reason: Error): void {
+    for (const lease of this.#all) lease.cut(reason)
+  }
+
+  end(): void {
+    for (const lease of this.#all) lease.end()
+  }
 }

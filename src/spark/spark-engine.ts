@@ -25,7 +25,8 @@ export interface SparkAccess {
 }
 
 /** Configuration that must not appear on a command line. */
-const SECRET = /secret|password|passwd|token|credential|private|access[._-]?key/i
+const SECRET =
+  /secret|pass(?:word|wd|phrase)?$|pass(?:word|wd|phrase)|token|credential|private|access[._-]?key|account[._-]?key|api[._-]?key|[._-]key$|[._-]sas(?:[._-]|$)/i
 /** What Spark, Hadoop and Java read; nothing of ours. */
 const PASSED_ON =
   /^(PATH|HOME|USER|LOGNAME|TMPDIR|LANG|LC_.*|TZ|LD_LIBRARY_PATH|(JAVA|SPARK|PYSPARK|HADOOP|YARN|KRB5|SSL|VITRINA_TEST)_.*|KRB5CCNAME|KUBECONFIG|KUBERNETES_.*)$/
@@ -68,7 +69,10 @@ export class SparkEngine implements PartEngine {
       profile: name,
       command: [program, ...args],
       env: { ...this.#passedOn(), VITRINA_SPARK_JOB: JSON.stringify(job) },
-      secrets: [job.meta, job.source, job.target].flatMap(passwordOf),
+      secrets: [
+        ...[job.meta, job.source, job.target].flatMap(passwordOf),
+        ...Object.values(secret).filter(isHidden),
+      ],
     })
   }
 
@@ -117,6 +121,11 @@ function split(conf: Conf): [secret: Conf, open: Conf] {
     Object.fromEntries(entries.filter(([name]) => SECRET.test(name))),
     Object.fromEntries(entries.filter(([name]) => !SECRET.test(name))),
   ]
+}
+
+/** "true" and "128" are values of settings with such names too, and words of any other text. */
+function isHidden(value: string): boolean {
+  return value.length >= 8
 }
 
 function passwordOf(url: string): string[] {

@@ -16,6 +16,8 @@ import { RULE_COLUMNS, type RuleRow, toRule } from './notification-rows.js'
 const LOCK = 0x6e6f7469
 /** Per round, so that no transaction grows without limit; the rest follows in the next round. */
 const MOST_EVENTS = 5_000
+/** Of one rule, however many rules share a round. */
+const LEAST_EVENTS = 200
 /** The longest interval that a rule can set between messages. */
 const RECENT = "interval '1 day'"
 
@@ -66,12 +68,21 @@ export class OutboxRepository implements Outbox {
   }
 
   async #waiting(session: Queryable): Promise<Waiting> {
+    // A share for each rule: the events of one that waits for the morning must not keep those of others from being sent.
     // SKIP LOCKED: a running batch may still be adding rows to an event of the quarantine.
     const events = await session.query<
       WaitingEvent & { ended_id: number | null; ended_status: MessageStatus | 'WAITING' | null }
     >(
-      `WITH waiting AS (
-         SELECT * FROM etl.etl_outbox WHERE message_id IS NULL AND NOT dropped ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+      `WITH RECURSIVE rules AS (
+         (SELECT o.rule_id FROM etl.etl_outbox o WHERE o.message_id IS NULL AND NOT o.dropped ORDER BY o.rule_id LIMIT 1)
+         UNION ALL
+         SELECT (SELECT o.rule_id FROM etl.etl_outbox o
+                  WHERE o.message_id IS NULL AND NOT o.dropped AND o.rule_id > r.rule_id ORDER BY o.rule_id LIMIT 1)
+           FROM rules r WHERE r.rule_id IS NOT NULL),
+       waiting AS (
+         SELECT own.* FROM rules r CROSS JOIN LATERAL (
+           SELECT * FROM etl.etl_outbox o WHERE o.rule_id = r.rule_id AND o.message_id IS NULL AND NOT o.dropped
+            ORDER BY o.id LIMIT greatest($2, $1 / (SELECT count(*) FROM rules)) FOR UPDATE SKIP LOCKED) AS own)
        SELECT ${EVENT_COLUMNS}, o.rule_id AS "ruleId", ended.id AS ended_id, ended.status AS ended_status
          FROM waiting o
          LEFT JOIN LATERAL (
@@ -81,7 +92,7 @@ export class OutboxRepository implements Outbox {
               AND f.event IN ('failed', 'brake') AND f.id < o.id
             ORDER BY f.id DESC LIMIT 1) AS ended ON true
         ORDER BY o.id`,
-      [MOST_EVENTS],
+      [MOST_EVENTS, LEAST_EVENTS],
     )
     const rules = await session.query<RuleRow>(`SELECT ${RULE_COLUMNS} FROM etl.etl_notification_rules r`)
     const recent = await session.query<RecentMessage>(

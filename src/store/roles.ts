@@ -219,7 +219,7 @@ function grantsOnMetaStore(): string {
     GRANT UPDATE (breached_at, cause) ON etl.etl_freshness TO ${LOGINS.meta};
 
     GRANT EXECUTE ON FUNCTION etl.request_due_runs(), etl.note_reads(uuid, text[], text[], text[], boolean) TO ${LOGINS.writer}, ${LOGINS.meta};
-    GRANT EXECUTE ON FUNCTION etl.mark_followers(uuid, timestamptz) TO ${LOGINS.writer};
+    GRANT EXECUTE ON FUNCTION etl.mark_followers(uuid, timestamptz, uuid) TO ${LOGINS.writer};
     GRANT EXECUTE ON FUNCTION etl.plan_wave(uuid, text), etl.inherit_freshness() TO ${LOGINS.meta};`
 }
 

@@ -225,6 +225,12 @@ CREATE TABLE etl.etl_pipeline_edges (
   CONSTRAINT etl_pipeline_edges_pkey PRIMARY KEY (upstream_id, downstream_id, kind, via),
   CONSTRAINT etl_pipeline_edges_kind_check CHECK ((kind = ANY (ARRAY['lineage'::text, 'declared'::text])))
 );
+CREATE TABLE etl.etl_pipeline_groups (
+  pipeline_id uuid NOT NULL,
+  head_id uuid NOT NULL,
+  place integer NOT NULL,
+  CONSTRAINT etl_pipeline_groups_pkey PRIMARY KEY (pipeline_id)
+);
 CREATE TABLE etl.etl_pipeline_reads (
   pipeline_id uuid NOT NULL,
   identity text NOT NULL,
@@ -313,6 +319,7 @@ CREATE TABLE etl.etl_pipelines (
   after text[],
   on_upstream_failure text DEFAULT 'wait'::text NOT NULL,
   checks jsonb DEFAULT '[]'::jsonb NOT NULL,
+  consistency text DEFAULT 'none'::text NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_after_check CHECK (((cardinality(after) <= 100) AND (array_position(after, NULL::text) IS NULL))),
@@ -320,6 +327,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_capture_check CHECK ((capture = ANY (ARRAY['key'::text, 'xmin'::text, 'wal'::text]))),
   CONSTRAINT etl_pipelines_checks_check CHECK ((jsonb_typeof(checks) = 'array'::text)),
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
+  CONSTRAINT etl_pipelines_consistency_check CHECK ((consistency = ANY (ARRAY['none'::text, 'group'::text]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
   CONSTRAINT etl_pipelines_engine_check CHECK ((engine = ANY (ARRAY['local'::text, 'spark'::text]))),
@@ -501,6 +509,7 @@ CREATE TABLE etl.etl_runs (
   stalled_since timestamp with time zone,
   data_as_of timestamp with time zone,
   openlineage_parent text,
+  group_run uuid,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
@@ -617,6 +626,7 @@ COMMENT ON COLUMN etl.etl_notification_messages.order_key IS 'Messages with the 
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Without names and tags: all pipelines.';
 COMMENT ON COLUMN etl.etl_notification_rules.tags IS 'Pipelines with one of these tags, in addition to those that are named.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
+COMMENT ON TABLE etl.etl_pipeline_groups IS 'The members of each group of at least two pipelines. They are claimed with the head, and computed in the order of "place".';
 COMMENT ON TABLE etl.etl_pipeline_reads IS 'The tables that each pipeline reads, those behind views included, under every name of their database. Written when a pipeline is saved, and by each run that finds something else.';
 COMMENT ON COLUMN etl.etl_pipeline_reads.closes_cycle IS 'A run found that following this table would be a cycle: it is not followed.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
@@ -632,6 +642,7 @@ COMMENT ON COLUMN etl.etl_pipelines.engine_options IS 'Options of the engine: th
 COMMENT ON COLUMN etl.etl_pipelines.after IS 'NULL: follow the pipelines that fill the tables that it reads. Names: follow these as well. Empty: follow none.';
 COMMENT ON COLUMN etl.etl_pipelines.on_upstream_failure IS 'wait: a direct upstream that failed or is paused holds the pipeline back. run: it runs anyway.';
 COMMENT ON COLUMN etl.etl_pipelines.checks IS 'Data checks: a list of objects with name, type, on_failure and the fields of the type.';
+COMMENT ON COLUMN etl.etl_pipelines.consistency IS 'none: the mart is published by itself. group: together with the marts of the pipelines in its group (etl.etl_pipeline_groups).';
 COMMENT ON TABLE etl.etl_profiles IS 'The last profile of each mart: counts, ranges and sample values of its columns.';
 COMMENT ON COLUMN etl.etl_quarantine.check_name IS 'The check that the row failed. NULL: the target rejected it.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
@@ -662,6 +673,7 @@ COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: ste
 COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
 COMMENT ON COLUMN etl.etl_runs.data_as_of IS 'If the run succeeds, the mart contains everything that was committed in the source before this time.';
 COMMENT ON COLUMN etl.etl_runs.openlineage_parent IS 'The run of an orchestrator that requested this one: namespace/job/run id.';
+COMMENT ON COLUMN etl.etl_runs.group_run IS 'The run of the head of its group: runs with the same value are published in one transaction. NULL: the run is published by itself.';
 COMMENT ON VIEW etl.pipeline_edges IS 'Which pipeline follows which, and through which table.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
@@ -686,10 +698,13 @@ CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WH
 CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
 CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((message_id IS NULL) AND (NOT dropped));
+CREATE INDEX etl_outbox_waiting_by_rule ON etl.etl_outbox USING btree (rule_id, id) WHERE ((message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_pipeline_edges_down ON etl.etl_pipeline_edges USING btree (downstream_id, upstream_id);
+CREATE INDEX etl_pipeline_groups_by_head ON etl.etl_pipeline_groups USING btree (head_id);
 CREATE INDEX etl_pipeline_reads_by_identity ON etl.etl_pipeline_reads USING btree (identity);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_after ON etl.etl_pipelines USING gin (after) WHERE (after <> '{}'::text[]);
+CREATE INDEX etl_pipelines_consistency ON etl.etl_pipelines USING btree (id) WHERE (consistency = 'group'::text);
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness = 'live'::text);
@@ -701,6 +716,7 @@ CREATE INDEX etl_quarantine_settled ON etl.etl_quarantine USING btree (settled_a
 CREATE INDEX etl_repairs_open ON etl.etl_repairs USING btree (run_id, id) WHERE (repaired_at IS NULL);
 CREATE INDEX etl_run_log_by_run ON etl.etl_run_log USING btree (run_id, id);
 CREATE INDEX etl_run_parts_open ON etl.etl_run_parts USING btree (run_id) WHERE (status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text]));
+CREATE INDEX etl_runs_by_group ON etl.etl_runs USING btree (group_run) WHERE (group_run IS NOT NULL);
 CREATE INDEX etl_runs_by_pipeline ON etl.etl_runs USING btree (pipeline_id, requested_at DESC, id DESC);
 CREATE INDEX etl_runs_by_status ON etl.etl_runs USING btree (status, requested_at DESC, id DESC);
 CREATE INDEX etl_runs_by_time ON etl.etl_runs USING btree (requested_at DESC, id DESC);
@@ -768,15 +784,22 @@ DECLARE
   reached text[] := '{}';
   lane record;
   found_one etl.etl_pipelines;
-  held etl.etl_pipelines;
-  died integer;
-  run etl.etl_runs;
+  -- Groups of which a session holds a pipeline.
+  skipped uuid[] := '{}';
+  mates uuid[];
+  taken jsonb;
 BEGIN
+  <<search>> LOOP
+  found_one := NULL;
   -- SKIP LOCKED everywhere: concurrent runners claim different pipelines instead of waiting for each other.
   -- A run whose holder is silent comes first. It already counts against the limits of its connections.
   SELECT p.* INTO found_one FROM etl.etl_pipelines p
    WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND (p.lease_until IS NULL OR p.lease_until < clock_timestamp())
      AND NOT p.tags && full_tags AND (takes_rest OR p.tags && open_tags)
+     -- Members of a group are claimed with its head.
+     AND p.id <> ALL (skipped) AND NOT EXISTS (
+       SELECT FROM etl.etl_pipeline_groups g JOIN etl.etl_pipelines h ON h.id = g.head_id
+        WHERE g.pipeline_id = p.id AND g.head_id <> p.id AND h.status IN ('RUNNING', 'PAUSE_REQUESTED'))
    ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
 
   IF found_one.id IS NULL THEN
@@ -846,6 +869,9 @@ BEGIN
        WHERE p.status = 'RUN_REQUESTED' AND p.enabled AND p.tags = lane.tags
          AND etl.source_side(p.source_connection) = lane.source
          AND etl.target_side(p.target_connection, p.target_table) = lane.target
+         AND p.id <> ALL (skipped) AND NOT EXISTS (
+           SELECT FROM etl.etl_pipeline_groups g JOIN etl.etl_pipeline_groups m USING (head_id) JOIN etl.etl_pipelines q ON q.id = m.pipeline_id
+            WHERE g.pipeline_id = p.id AND (g.head_id <> p.id OR q.status <> 'RUN_REQUESTED'))
        ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
       EXIT WHEN found_one.id IS NOT NULL;
     END LOOP;
@@ -854,35 +880,25 @@ BEGIN
     END IF;
   END IF;
 
-  UPDATE etl.etl_pipelines p
-     SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END, fence = p.fence + 1,
-         lease_owner = runner, lease_until = clock_timestamp() + make_interval(secs => lease_seconds)
-   WHERE p.id = found_one.id RETURNING p.* INTO held;
+  -- Of a run that is taken over only what its holder held: another runner may work on a pipeline that joined the group since.
+  mates := ARRAY(
+    SELECT p.id FROM etl.etl_pipeline_groups g JOIN etl.etl_pipelines p ON p.id = g.pipeline_id
+     WHERE g.head_id = found_one.id AND p.id <> found_one.id AND (p.status = 'RUN_REQUESTED' AND p.enabled
+        OR p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND (coalesce(p.lease_until, '-infinity') < clock_timestamp() OR p.lease_owner = found_one.lease_owner)));
+  EXIT search WHEN cardinality(mates) = 0 OR cardinality(mates) = (
+    SELECT count(*) FROM (SELECT FROM etl.etl_pipelines p WHERE p.id = ANY (mates) ORDER BY p.id FOR UPDATE SKIP LOCKED) locked);
+  skipped := skipped || found_one.id;
+  END LOOP;
 
-  died := (found_one.status <> 'RUN_REQUESTED' AND found_one.lease_owner IS NOT NULL)::integer;
-  -- The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
-  INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
-  VALUES (held.current_run_id, held.id, 'RUNNING', clock_timestamp(), runner, 1, died, held.config_version)
-  ON CONFLICT (id) DO UPDATE
-     SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = excluded.runner_id,
-         attempt = r.attempt + 1, deaths = r.deaths + died, config_version = excluded.config_version, stalled_since = NULL,
-         -- A runner that hands a run back records the end of its attempt at once.
-         attempts = CASE WHEN r.attempt = 0 OR (r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt THEN r.attempts
-                         ELSE etl.with_attempt(r, CASE WHEN died > 0 THEN 'runner_died' ELSE 'given_back' END, NULL, NULL, NULL) END
-  RETURNING r.* INTO run;
-
-  RETURN jsonb_build_object(
-    'pipeline', to_jsonb(held) || jsonb_build_object(
-      'created_at', etl.rfc3339(held.created_at), 'updated_at', etl.rfc3339(held.updated_at),
-      'tasks', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
-                         'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
-                  FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = held.id)),
-    'previousStatus', found_one.status, 'previousOwner', found_one.lease_owner,
-    'waitedMs', date_part('epoch', clock_timestamp() - held.requested_at) * 1000,
-    'attempt', run.attempt, 'deaths', run.deaths, 'cancelRequested', run.cancel_requested, 'trigger', run.trigger,
-    'traceparent', run.traceparent, 'previousEnd', run.attempts -> -1 ->> 'end',
-    'lane', jsonb_build_object('tags', held.tags, 'source', etl.source_side(held.source_connection),
-                               'target', etl.target_side(held.target_connection, held.target_table)));
+  IF cardinality(mates) = 0 THEN
+    RETURN etl.take_run(found_one, runner, lease_seconds, NULL);
+  END IF;
+  taken := etl.take_run(found_one, runner, lease_seconds, found_one.current_run_id);
+  RETURN taken || jsonb_build_object('members', (
+    SELECT jsonb_agg(CASE WHEN p.id = found_one.id THEN jsonb_build_object('pipeline', jsonb_build_object('id', p.id))
+                          ELSE etl.take_run(p, runner, lease_seconds, found_one.current_run_id) END ORDER BY g.place, p.name)
+      FROM etl.etl_pipeline_groups g JOIN etl.etl_pipelines p ON p.id = g.pipeline_id
+     WHERE g.head_id = found_one.id AND (p.id = found_one.id OR p.id = ANY (mates))));
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.clear_empty_query()
@@ -1043,7 +1059,10 @@ BEGIN
        AND (r.batches > 0 OR r.parts_done > 0));
   -- Marts that it reads are as old as they are.
   NEW.data_as_of := least(NEW.data_as_of, clock_timestamp(), (
-    SELECT min(etl.data_as_of(e.upstream_id)) FROM etl.pipeline_edges e WHERE e.downstream_id = NEW.pipeline_id));
+    SELECT min(etl.data_as_of(e.upstream_id)) FROM etl.pipeline_edges e WHERE e.downstream_id = NEW.pipeline_id
+       -- What is computed together is new when this one reads it.
+       AND (NEW.group_run IS NULL OR NOT EXISTS (SELECT FROM etl.etl_pipeline_groups a JOIN etl.etl_pipeline_groups b USING (head_id)
+                                                  WHERE a.pipeline_id = e.upstream_id AND b.pipeline_id = NEW.pipeline_id))));
   RETURN NEW;
 END $function$
 ;
@@ -1116,6 +1135,37 @@ AS $function$
     FROM jsonb_each(old_spec) o FULL JOIN jsonb_each(new_spec) n USING (key)
    WHERE o.value IS DISTINCT FROM n.value
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.finish_group(runs jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  one jsonb;
+  ended jsonb := '[]';
+BEGIN
+  PERFORM FROM etl.etl_pipelines p WHERE p.id IN (SELECT (r ->> 'pipeline')::uuid FROM jsonb_array_elements(runs) r) ORDER BY p.id FOR UPDATE;
+  IF EXISTS (SELECT FROM jsonb_array_elements(runs) r
+              WHERE NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = (r ->> 'pipeline')::uuid AND p.fence = (r ->> 'fence')::bigint
+                                   AND p.status IN ('RUNNING', 'PAUSE_REQUESTED'))) THEN
+    RETURN jsonb_build_object('end', 'lost');
+  END IF;
+  IF EXISTS (SELECT FROM jsonb_array_elements(runs) r JOIN etl.etl_repairs q ON q.run_id = (r ->> 'run')::uuid
+              WHERE r -> 'outcome' ->> 'status' = 'SUCCESS' AND q.repaired_at IS NULL) THEN
+    RETURN jsonb_build_object('end', 'repairs');
+  END IF;
+  -- A group is paused as a whole.
+  IF EXISTS (SELECT FROM jsonb_array_elements(runs) r JOIN etl.etl_pipelines p ON p.id = (r ->> 'pipeline')::uuid WHERE p.status = 'PAUSE_REQUESTED') THEN
+    UPDATE etl.etl_pipelines p SET status = 'PAUSE_REQUESTED'
+      FROM jsonb_array_elements(runs) r WHERE p.id = (r ->> 'pipeline')::uuid AND p.status = 'RUNNING';
+  END IF;
+  FOR one IN SELECT r FROM jsonb_array_elements(runs) WITH ORDINALITY AS e(r, n) ORDER BY n LOOP
+    ended := ended || jsonb_build_array(
+      etl.finish_run((one ->> 'pipeline')::uuid, (one ->> 'fence')::bigint, (one ->> 'run')::uuid, one -> 'outcome') -> 'run');
+  END LOOP;
+  RETURN jsonb_build_object('end', 'ended', 'runs', ended);
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.finish_run(pipeline uuid, held_fence bigint, run uuid, outcome jsonb)
  RETURNS jsonb
@@ -1394,7 +1444,7 @@ BEGIN
   DELETE FROM etl.etl_due WHERE pipeline_id = NEW.pipeline_id AND planned_run = NEW.id;
   -- Also if it failed: the next run may find nothing left to change.
   IF NEW.rows_written + NEW.rows_deleted > 0 THEN
-    PERFORM etl.mark_followers(NEW.pipeline_id, first_requested);
+    PERFORM etl.mark_followers(NEW.pipeline_id, first_requested, NEW.group_run);
   ELSIF EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL) THEN
     -- A follower may have waited only for this end.
     PERFORM pg_notify('vitrina_run_requested', NEW.pipeline_id::text);
@@ -1416,7 +1466,7 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
-CREATE OR REPLACE FUNCTION etl.mark_followers(upstream uuid, first_requested timestamp with time zone)
+CREATE OR REPLACE FUNCTION etl.mark_followers(upstream uuid, first_requested timestamp with time zone, within uuid DEFAULT NULL::uuid)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1427,7 +1477,10 @@ BEGIN
   -- transaction are visible. A live follower receives the changes themselves.
   INSERT INTO etl.etl_due AS m (pipeline_id, upstream_id, wave)
   SELECT DISTINCT d.id, upstream, first_requested FROM etl.pipeline_edges e JOIN etl.etl_pipelines d ON d.id = e.downstream_id
-   WHERE e.upstream_id = upstream AND NOT etl.is_live(d.freshness, d.mode, d.capture) ORDER BY d.id
+   WHERE e.upstream_id = upstream AND NOT etl.is_live(d.freshness, d.mode, d.capture)
+     -- What is computed together has read these rows.
+     AND (within IS NULL OR NOT EXISTS (SELECT FROM etl.etl_runs r WHERE r.pipeline_id = d.id AND r.group_run = within))
+   ORDER BY d.id
   ON CONFLICT (pipeline_id, upstream_id) WHERE run_id IS NULL AND upstream_id IS NOT NULL DO UPDATE SET wave = least(m.wave, excluded.wave);
   IF FOUND THEN
     PERFORM pg_notify('vitrina_run_requested', upstream::text);
@@ -1710,12 +1763,23 @@ AS $function$
     SELECT m.pipeline_id AS id, min(m.since) AS since, min(m.wave) AS wave,
            (array_agg(m.planned_run) FILTER (WHERE m.planned_run IS NOT NULL))[1] AS planned_run
       FROM etl.etl_due m WHERE m.run_id IS NULL GROUP BY 1
+  ), mate AS MATERIALIZED (
+    SELECT a.pipeline_id AS u, b.pipeline_id AS d FROM etl.etl_pipeline_groups a JOIN etl.etl_pipeline_groups b USING (head_id)
+     WHERE a.pipeline_id <> b.pipeline_id
+  ), above AS MATERIALIZED (
+    -- Members of a group do not wait for each other: they run together.
+    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.etl_pipeline_edges e
+     WHERE NOT EXISTS (SELECT FROM etl.etl_pipeline_groups a JOIN etl.etl_pipeline_groups b USING (head_id)
+                        WHERE a.pipeline_id = e.upstream_id AND b.pipeline_id = e.downstream_id)
+  ), link AS MATERIALIZED (
+    -- What one member of a group waits for, all of them wait for.
+    SELECT * FROM above UNION ALL SELECT * FROM mate
   ), relevant (id) AS (
     -- Marked pipelines and what is above them.
     SELECT m.id FROM marked m
-    UNION SELECT e.upstream_id FROM relevant r JOIN etl.etl_pipeline_edges e ON e.downstream_id = r.id
+    UNION SELECT l.u FROM relevant r JOIN link l ON l.d = r.id
   ), edge AS MATERIALIZED (
-    SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM relevant r JOIN etl.etl_pipeline_edges e ON e.downstream_id = r.id
+    SELECT a.u, a.d FROM relevant r JOIN above a ON a.d = r.id
   ), node AS MATERIALIZED (
     SELECT p.id, p.status, p.enabled, p.on_upstream_failure = 'wait' AS waits, m.id IS NOT NULL AS is_marked, p.current_run_id,
            -- A run that was requested together with others starts also after a failure, as any requested run.
@@ -1727,14 +1791,14 @@ AS $function$
     -- What does not run before an operator acts, and what waits for it.
     SELECT n.id FROM node n WHERE n.enabled AND n.status IN ('FAILED', 'PAUSED') AND NOT n.startable
     UNION
-    SELECT n.id FROM stuck s JOIN edge e ON e.u = s.id JOIN node n ON n.id = e.d WHERE n.is_marked AND n.startable AND n.waits
+    SELECT n.id FROM stuck s JOIN link e ON e.u = s.id JOIN node n ON n.id = e.d WHERE n.is_marked AND n.startable AND n.waits
   ), moving AS MATERIALIZED (
     SELECT n.id FROM node n WHERE n.active OR n.is_marked AND n.startable AND n.id NOT IN (SELECT s.id FROM stuck s)
   ), blocked (id) AS (
     -- Everything below a pipeline that runs or is about to. A disabled pipeline passes nothing on.
     SELECT e.d FROM moving m JOIN edge e ON e.u = m.id
     UNION
-    SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN edge e ON e.u = b.id
+    SELECT e.d FROM blocked b JOIN node n ON n.id = b.id AND n.enabled JOIN link e ON e.u = b.id
   ), patient AS MATERIALIZED (
     -- Upstreams that always run must not keep a follower waiting permanently: after ten seconds it waits only for the waves
     -- that had begun when it was marked. A few at a time, because this looks at each ancestor of each of them.
@@ -1752,10 +1816,10 @@ AS $function$
                         (SELECT min(w.wave) FROM etl.etl_due w WHERE w.run_id = n.current_run_id))
              ELSE m.wave END
   ), failed AS MATERIALIZED (
-    SELECT DISTINCT ON (e.d) e.d AS id, e.u, f.status FROM edge e JOIN stuck s ON s.id = e.u JOIN node f ON f.id = e.u
+    SELECT DISTINCT ON (e.d) e.d AS id, e.u, f.status FROM link e JOIN stuck s ON s.id = e.u JOIN node f ON f.id = e.u
      ORDER BY e.d, f.status <> 'FAILED', f.status <> 'PAUSED', e.u
   ), blocker AS MATERIALIZED (
-    SELECT DISTINCT ON (e.d) e.d AS id, e.u FROM edge e JOIN marked m ON m.id = e.d LEFT JOIN moving v ON v.id = e.u
+    SELECT DISTINCT ON (e.d) e.d AS id, e.u FROM link e JOIN marked m ON m.id = e.d LEFT JOIN moving v ON v.id = e.u AND (e.u, e.d) NOT IN (SELECT m.u, m.d FROM mate m)
      WHERE v.id IS NOT NULL OR e.u IN (SELECT b.id FROM blocked b) ORDER BY e.d, v.id IS NULL, e.u
   )
   SELECT m.id, m.since, m.planned_run, why.code,
@@ -1828,8 +1892,12 @@ BEGIN
       SELECT pipeline UNION SELECT e.u FROM up JOIN edge e ON e.d = up.id JOIN able ON able.id = e.u WHERE direction IN ('upstream', 'all')
     ), down (id) AS (
       SELECT pipeline UNION SELECT e.d FROM down JOIN edge e ON e.u = down.id JOIN able ON able.id = e.d WHERE direction IN ('downstream', 'all')
-    ), chosen AS MATERIALIZED (
+    ), reached AS MATERIALIZED (
       SELECT up.id FROM up UNION SELECT down.id FROM down
+    ), chosen AS MATERIALIZED (
+      -- A group runs as a whole.
+      SELECT r.id FROM reached r
+      UNION SELECT m.pipeline_id FROM reached r JOIN etl.etl_pipeline_groups g ON g.pipeline_id = r.id JOIN etl.etl_pipeline_groups m USING (head_id)
     )
     SELECT p.id, p.status, p.current_run_id, p.config_version, EXISTS (SELECT FROM edge e JOIN chosen u ON u.id = e.u WHERE e.d = p.id) AS follows
       FROM chosen JOIN etl.etl_pipelines p USING (id) ORDER BY p.id FOR UPDATE OF p
@@ -1927,6 +1995,70 @@ BEGIN
   UNION
   SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines u JOIN etl.etl_pipelines d ON d.after @> ARRAY[u.name]
    WHERE u.id = pipeline AND d.after <> '{}' AND u.id <> d.id;
+  PERFORM etl.refresh_groups();
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.refresh_groups()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  able uuid[];
+  members uuid[];
+  head uuid;
+BEGIN
+  IF NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.consistency = 'group') AND NOT EXISTS (SELECT FROM etl.etl_pipeline_groups) THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  able := ARRAY(
+    SELECT p.id FROM etl.etl_pipelines p JOIN etl.etl_pipeline_targets t ON t.pipeline_id = p.id
+     WHERE p.consistency = 'group' AND p.enabled AND p.engine = 'local' AND NOT p.shared_target AND t.address !~ '^[a-z0-9]+:'
+       AND NOT (p.mode = 'incremental' AND p.capture = 'wal'));
+  -- New rows of a mart are visible only in the session that writes it: what reads them over another connection, or for
+  -- transforms, follows the group instead of being a member.
+  able := ARRAY(
+    SELECT d.id FROM etl.etl_pipelines d
+     WHERE d.id = ANY (able) AND NOT EXISTS (
+       SELECT FROM etl.etl_pipeline_edges e JOIN etl.etl_pipelines u ON u.id = e.upstream_id
+        WHERE e.downstream_id = d.id AND e.kind = 'lineage' AND u.id = ANY (able)
+          AND (lower(d.source_connection) IS DISTINCT FROM lower(d.target_connection)
+               OR EXISTS (SELECT FROM etl.etl_pipeline_tasks k WHERE k.pipeline_id = d.id AND k.task_type = 'PYTHON'))) ORDER BY d.id);
+  DELETE FROM etl.etl_pipeline_groups g WHERE g.pipeline_id <> ALL (able);
+  WHILE cardinality(able) > 0 LOOP
+    head := able[1];
+    members := ARRAY(
+      -- From pipelines to the tables that they read and back, and along the edges; within one database of marts.
+      WITH RECURSIVE able_one AS MATERIALIZED (
+        SELECT p.id FROM etl.etl_pipelines p
+         WHERE p.id = ANY (able)
+           AND lower(p.target_connection) IS NOT DISTINCT FROM (SELECT lower(h.target_connection) FROM etl.etl_pipelines h WHERE h.id = head)
+      ), link AS MATERIALIZED (
+        SELECT p.id::text AS a, r.identity AS b FROM able_one p JOIN etl.etl_pipeline_reads r ON r.pipeline_id = p.id
+        UNION SELECT r.identity, p.id::text FROM able_one p JOIN etl.etl_pipeline_reads r ON r.pipeline_id = p.id
+        UNION SELECT u.id::text, d.id::text FROM etl.etl_pipeline_edges e JOIN able_one u ON u.id = e.upstream_id JOIN able_one d ON d.id = e.downstream_id
+        UNION SELECT d.id::text, u.id::text FROM etl.etl_pipeline_edges e JOIN able_one u ON u.id = e.upstream_id JOIN able_one d ON d.id = e.downstream_id
+      ), reached (node) AS (
+        SELECT head::text UNION SELECT l.b FROM reached r JOIN link l ON l.a = r.node
+      )
+      SELECT p.id FROM able_one p JOIN reached r ON r.node = p.id::text);
+    able := ARRAY(SELECT one FROM unnest(able) AS one WHERE one <> ALL (members) ORDER BY 1);
+    IF cardinality(members) = 1 THEN
+      DELETE FROM etl.etl_pipeline_groups g WHERE g.pipeline_id = head;
+    ELSE
+      INSERT INTO etl.etl_pipeline_groups AS g (pipeline_id, head_id, place)
+      WITH RECURSIVE depth (id, steps) AS (
+        SELECT unnest(members), 0
+        UNION SELECT e.downstream_id, d.steps + 1 FROM depth d JOIN etl.etl_pipeline_edges e ON e.upstream_id = d.id
+               WHERE e.downstream_id = ANY (members) AND d.steps < cardinality(members)
+      )
+      SELECT d.id, head, max(d.steps) FROM depth d GROUP BY 1
+      ON CONFLICT (pipeline_id) DO UPDATE SET head_id = excluded.head_id, place = excluded.place
+       WHERE (g.head_id, g.place) IS DISTINCT FROM (excluded.head_id, excluded.place);
+    END IF;
+  END LOOP;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.refuse_cycle()
@@ -1977,6 +2109,17 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.regroup()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.refresh_groups();
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.release_marks(run uuid)
  RETURNS void
  LANGUAGE sql
@@ -2015,7 +2158,8 @@ DECLARE
   requested uuid;
   outer_trigger text := coalesce(current_setting('vitrina.trigger', true), '');
 BEGIN
-  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL) THEN
+  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE run_id IS NULL)
+     AND NOT EXISTS (SELECT FROM etl.etl_pipeline_groups g JOIN etl.etl_pipelines p ON p.id = g.pipeline_id WHERE p.status = 'RUN_REQUESTED') THEN
     RETURN;
   END IF;
   -- One decision at a time. The statements below see what the previous one has committed.
@@ -2032,6 +2176,23 @@ BEGIN
     PERFORM set_config('vitrina.trigger', 'upstream', true), set_config('vitrina.run_id', coalesce(planned::text, ''), true);
     UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED' WHERE p.id = one.id RETURNING p.current_run_id INTO requested;
     UPDATE etl.etl_due m SET run_id = requested WHERE m.id = ANY (taken);
+    RETURN NEXT requested;
+  END LOOP;
+  -- A group runs as a whole: if one of its members is queued, the others are requested as well.
+  PERFORM set_config('vitrina.trigger', 'group', true);
+  FOR one IN SELECT p.id, m.planned_run
+               FROM etl.etl_pipeline_groups g JOIN etl.etl_pipelines p ON p.id = g.pipeline_id
+               LEFT JOIN etl.etl_due m ON m.pipeline_id = p.id AND m.run_id IS NULL AND m.planned_run IS NOT NULL
+              WHERE p.enabled AND p.status IN ('IDLE', 'FAILED', 'PAUSED')
+                AND g.head_id IN (SELECT o.head_id FROM etl.etl_pipeline_groups o JOIN etl.etl_pipelines q ON q.id = o.pipeline_id
+                                   WHERE q.status = 'RUN_REQUESTED' AND q.enabled)
+              ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
+  LOOP
+    PERFORM set_config('vitrina.run_id', coalesce(one.planned_run::text, ''), true);
+    UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED' WHERE p.id = one.id AND p.status IN ('IDLE', 'FAILED', 'PAUSED')
+    RETURNING p.current_run_id INTO requested;
+    CONTINUE WHEN NOT FOUND;
+    UPDATE etl.etl_due m SET run_id = requested WHERE m.planned_run = requested AND m.run_id IS NULL;
     RETURN NEXT requested;
   END LOOP;
   PERFORM set_config('vitrina.trigger', outer_trigger, true), set_config('vitrina.run_id', '', true);
@@ -2260,6 +2421,47 @@ BEGIN
                    WHERE m.pipeline_id = NEW.pipeline_id AND m.run_id IS NULL AND m.upstream_id IS NOT NULL FOR UPDATE SKIP LOCKED);
   END IF;
   RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.take_run(found_one etl.etl_pipelines, runner text, lease_seconds double precision, within uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  held etl.etl_pipelines;
+  died integer;
+  run etl.etl_runs;
+BEGIN
+  UPDATE etl.etl_pipelines p
+     SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END, fence = p.fence + 1,
+         lease_owner = runner, lease_until = clock_timestamp() + make_interval(secs => lease_seconds)
+   WHERE p.id = found_one.id RETURNING p.* INTO held;
+
+  died := (found_one.status <> 'RUN_REQUESTED' AND found_one.lease_owner IS NOT NULL)::integer;
+  -- The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
+  INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version, group_run)
+  VALUES (held.current_run_id, held.id, 'RUNNING', clock_timestamp(), runner, 1, died, held.config_version, within)
+  ON CONFLICT (id) DO UPDATE
+     SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = excluded.runner_id,
+         attempt = r.attempt + 1, deaths = r.deaths + died, config_version = excluded.config_version, stalled_since = NULL, group_run = excluded.group_run,
+         -- A runner that hands a run back records the end of its attempt at once.
+         attempts = CASE WHEN r.attempt = 0 OR (r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt THEN r.attempts
+                         ELSE etl.with_attempt(r, CASE WHEN died > 0 THEN 'runner_died' ELSE 'given_back' END, NULL, NULL, NULL) END
+  RETURNING r.* INTO run;
+
+  RETURN jsonb_build_object(
+    'pipeline', to_jsonb(held) || jsonb_build_object(
+      'created_at', etl.rfc3339(held.created_at), 'updated_at', etl.rfc3339(held.updated_at),
+      'tasks', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
+                         'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
+                  FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = held.id)),
+    'previousStatus', found_one.status, 'previousOwner', found_one.lease_owner,
+    'waitedMs', date_part('epoch', clock_timestamp() - held.requested_at) * 1000,
+    'attempt', run.attempt, 'deaths', run.deaths, 'cancelRequested', run.cancel_requested, 'trigger', run.trigger,
+    'traceparent', run.traceparent, 'previousEnd', run.attempts -> -1 ->> 'end',
+    'lane', jsonb_build_object('tags', held.tags, 'source', etl.source_side(held.source_connection),
+                               'target', etl.target_side(held.target_connection, held.target_table)));
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
@@ -2511,12 +2713,15 @@ CREATE TRIGGER limit_freshness AFTER INSERT ON etl.etl_pipelines FOR EACH ROW WH
 CREATE TRIGGER limit_freshness_again AFTER UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.limit_freshness();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
 CREATE CONSTRAINT TRIGGER refuse_cycle AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.after IS DISTINCT FROM new.after)) EXECUTE FUNCTION etl.refuse_cycle();
+CREATE CONSTRAINT TRIGGER regroup AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((old.consistency = 'group'::text) OR (new.consistency = 'group'::text)) AND (old.config_version IS DISTINCT FROM new.config_version))) EXECUTE FUNCTION etl.regroup();
+CREATE CONSTRAINT TRIGGER regroup_without AFTER DELETE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.consistency = 'group'::text)) EXECUTE FUNCTION etl.regroup();
 CREATE TRIGGER rename_in_order AFTER UPDATE OF name ON etl.etl_pipelines FOR EACH ROW WHEN ((old.name IS DISTINCT FROM new.name)) EXECUTE FUNCTION etl.rename_in_order();
 CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_checks BEFORE UPDATE OF checks ON etl.etl_pipelines FOR EACH ROW WHEN ((old.checks IS DISTINCT FROM new.checks)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_consistency BEFORE UPDATE OF consistency ON etl.etl_pipelines FOR EACH ROW WHEN ((old.consistency IS DISTINCT FROM new.consistency)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_engine BEFORE UPDATE OF engine, engine_options ON etl.etl_pipelines FOR EACH ROW WHEN (((old.engine IS DISTINCT FROM new.engine) OR (old.engine_options IS DISTINCT FROM new.engine_options))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_order BEFORE UPDATE OF after, on_upstream_failure ON etl.etl_pipelines FOR EACH ROW WHEN (((old.after IS DISTINCT FROM new.after) OR (old.on_upstream_failure IS DISTINCT FROM new.on_upstream_failure))) EXECUTE FUNCTION etl.version_pipeline();

@@ -19,6 +19,7 @@ const claim: Claim = {
   trigger: 'api',
   traceparent: null,
   waitedMs: 0,
+  group: null,
   control: { pause: false, cancel: false, batchSize: null },
 }
 const about = { pipeline: 'film_dim', pipeline_id: 'p1', run_id: 'r1' }

@@ -8,7 +8,7 @@ import type { AcceptedQuery } from '../ports/query-guard.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
-import type { KeptSessions } from '../postgres/kept-sessions.js'
+import type { SessionOpener } from '../postgres/kept-sessions.js'
 import { READ_ONLY, type Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { committedBy, momentAndCommitted, momentOf, type SweepFrom } from '../sources/postgres/changes.js'
@@ -58,7 +58,9 @@ export interface AttemptOptions {
   readonly claim: Claim
   readonly ledger: Ledger
   readonly signal: AbortSignal
-  readonly sessions: KeptSessions
+  readonly sessions: SessionOpener
+  /** For the source; not given: the same. */
+  readonly sourceSessions?: SessionOpener
   readonly examinations: KeptExaminations
   readonly rules: SourceRules
   readonly targets: CheckRules['targets']
@@ -73,6 +75,8 @@ export interface AttemptOptions {
   readonly isTransactional: boolean
   readonly log: ChangeLog
   readonly resources: Resources
+  /** The attempt is a member of a group: all its batches belong to one transaction, which the caller begins and commits. */
+  readonly joins?: boolean
 }
 
 export type SideOptions = Omit<AttemptOptions, 'ledger' | 'log' | 'isMain'> & {
@@ -104,7 +108,7 @@ export async function openAttempt<M>(
   options: AttemptOptions,
   findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
 ): Promise<Attempt<M>> {
-  const { claim, ledger, resources, isTransactional } = options
+  const { claim, ledger, resources, isTransactional, joins = false } = options
   const { pipeline } = claim
   const sides = await openSides(options, findMart)
   const { source, session, clock, chain, found, examined, reached, checks, keep } = sides
@@ -114,7 +118,7 @@ export async function openAttempt<M>(
   const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
   failpoint('fence.taken')
   const { mart, identity, isNew } = created
-  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
+  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity, joins }
   const batches = new BatchRunner(parts, checkpoint)
   const key = examined.key.map((column) => column.name)
   const { moment, start } = await startNow(source, session)
@@ -134,9 +138,12 @@ export async function openAttempt<M>(
       isMain,
       resources,
     },
-    openSource: () => openSession(options, options.sourceUrl ?? options.url),
+    openSource: () => openSession(options, options.sourceUrl ?? options.url, 'source'),
     fingerprint: passFingerprint(pipeline, examined.query, key),
-    changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
+    // A group computes every row.
+    changes: joins
+      ? null
+      : await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
     start,
   }
 }
@@ -225,19 +232,23 @@ function followsChanges(pipeline: Pipeline): boolean {
 }
 
 async function openSession(
-  { claim, signal, sessions, resources, name = sessionName(claim) }: SideOptions,
+  options: SideOptions,
   address: string,
+  side: 'source' | 'target',
 ): Promise<Session> {
-  return resources.add(await sessions.open(address, name, signal))
+  const { claim, signal, sessions, sourceSessions = sessions, resources, name = sessionName(claim) } = options
+  const opener = side === 'source' ? sourceSessions : sessions
+  return resources.add(await opener.open(address, name, signal))
 }
 
 async function openSessions(options: SideOptions): Promise<OpenSessions> {
   const { claim, sourceUrl, url, isTransactional } = options
-  const open = (address: string) => openSession(options, address)
   const side = isTransactional ? 'target' : 'meta store'
-  const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
+  const session = await onSide(side, `Connecting to the ${side}`, () => openSession(options, url, 'target'))
   const source =
-    sourceUrl === null ? session : await onSide('source', 'Connecting to the source', () => open(sourceUrl))
+    sourceUrl === null
+      ? session
+      : await onSide('source', 'Connecting to the source', () => openSession(options, sourceUrl, 'source'))
   if (source !== session) await endPredecessors(session, claim)
   const clock = await endPredecessors(source, claim)
   if (source !== session) await source.run(READ_ONLY)
@@ -385,9 +396,4 @@ export function fullPass(
   name: string,
 ): { name: string; fingerprint: string; from: CheckpointState; start: PassStart | null } {
   return { name, fingerprint, from: batches.state, start }
-}
-
-export function withoutPass(state: CheckpointState): CheckpointState {
-  const { pass: _pass, ...position } = state.position
-  return { ...state, position }
 }

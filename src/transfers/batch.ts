@@ -1,7 +1,7 @@
 import type { Checkpoint, Position } from '../checkpoints/checkpoint.js'
 import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import { CheckFailure } from '../checks/index.js'
-import type { BatchPhases, Claim, Phase, Progress } from '../model/claim.js'
+import type { BatchPhases, BatchRecord, Claim, Control, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RowCounts } from '../model/run.js'
@@ -61,7 +61,28 @@ interface Parts {
   readonly isTransactional: boolean
   /** The identity of the mart; null: it cannot be replaced unnoticed. */
   readonly identity: string | null
+  /** The session is in the transaction of a group: batches are published with it, not one by one. */
+  readonly joins: boolean
 }
+
+/** A batch that waits for the transaction of its group. */
+interface Joined {
+  readonly outcome: BatchOutcome
+  readonly record: BatchRecord
+  readonly progress: Progress
+}
+
+/** Where a batch leads to. */
+interface Next {
+  /** The record that it is added to; null: it has its own. */
+  readonly joined: Recorded | null
+  readonly progress: Progress
+  readonly done: readonly string[]
+  readonly state: CheckpointState
+}
+
+/** Requests are looked up when the leases of a group are renewed. */
+const NO_REQUESTS: Control = { pause: false, cancel: false, batchSize: null }
 
 /** The last batch in the history of the run. */
 interface Recorded {
@@ -91,14 +112,23 @@ export class BatchRunner {
   #state: CheckpointState
   #done: readonly string[] = []
   #last: Recorded | null = null
+  #joined: Joined[] = []
+  readonly #whenPublished: (() => Promise<void>)[] = []
 
   constructor(parts: Parts, checkpoint: Checkpoint) {
     this.#parts = parts
     const { run, ...position } = checkpoint.position
     this.#state = { key: checkpoint.key, id: checkpoint.id, position }
+    // What was committed by itself was read in another snapshot than the rest of the group.
+    if (parts.joins) this.#state = withoutPass(this.#state)
     if (run?.id !== parts.claim.runId) return
     this.#progress = { rows: run.rows, batches: run.batches }
-    this.#done = run.done
+    if (!parts.joins || run.together === true) this.#done = run.done
+  }
+
+  /** Its batches are published in the transaction of a group. */
+  get joins(): boolean {
+    return this.#parts.joins
   }
 
   /** Where the last committed batch left the pipeline. */
@@ -127,7 +157,8 @@ export class BatchRunner {
 
   /** `earlier`: phases of this batch that are over, such as reading ahead. */
   async run(step: string, work: BatchWork, earlier: readonly Phase[] = []): Promise<BatchDone> {
-    const { session, isTransactional } = this.#parts
+    const { session, isTransactional, joins } = this.#parts
+    if (joins) return this.#join(step, work, earlier)
     const started = performance.now()
     const id = this.#nextId()
     // No transaction stays open in the main database while another server works.
@@ -143,6 +174,66 @@ export class BatchRunner {
       await this.#recordFailure(error, id)
       throw error instanceof VitrinaError ? error : batchError(error)
     }
+  }
+
+  /** The rows are written now, and all else when the group is published. */
+  async #join(step: string, work: BatchWork, earlier: readonly Phase[]): Promise<BatchDone> {
+    const { session } = this.#parts
+    const started = performance.now()
+    const id = this.#nextId()
+    try {
+      await session.run('SAVEPOINT batch')
+      const outcome = await work(id)
+      // A savepoint that stays costs every later one.
+      await session.run('RELEASE batch')
+      const timing = { started, written: performance.now(), earlier }
+      const next = this.#after(step, outcome)
+      const { progress } = next
+      const record = this.#recordOf(step, outcome, { next, timing })
+      this.#joined.push({ outcome, record, progress })
+      this.#accept(next, record, timing)
+      return { record, progress, control: NO_REQUESTS, phases: phasesOf(outcome.change, timing) }
+    } catch (error) {
+      await this.#recordFailure(error, id)
+      throw error instanceof VitrinaError ? error : batchError(error)
+    }
+  }
+
+  /** Of a group: moves the checkpoint, which proves the fence; called last in its transaction. */
+  async move(): Promise<void> {
+    const { checkpoints, claim } = this.#parts
+    const { key, id, position } = this.#state
+    const run = { id: claim.runId, ...this.#progress, done: this.#done, together: true as const }
+    await onSide('target', 'Moving the checkpoint', () =>
+      checkpoints.move({ key, id, position: { ...position, run } }),
+    )
+  }
+
+  /** Of a group: records what its batches did, just before the commit. */
+  async record(): Promise<void> {
+    const { ledger } = this.#parts
+    await onSide('meta store', 'Recording the batch', async () => {
+      for (const { outcome, record, progress } of this.#joined) {
+        const { refused, checks } = outcome.change
+        if (refused.length > 0) await ledger.quarantine(refused, null)
+        if (checks !== undefined) await ledger.checked(checks, { batch: record.batch, session: null })
+        await ledger.record(record, progress, null)
+      }
+    })
+  }
+
+  /** Of a group: it was committed. */
+  async published(): Promise<void> {
+    this.#parts.checkpoints.committed()
+    const joined = this.#joined
+    this.#joined = []
+    for (const { outcome } of joined) await outcome.settle?.(null)
+    for (const work of this.#whenPublished.splice(0)) await work()
+  }
+
+  /** Of a group: called after its commit. */
+  whenPublished(work: () => Promise<void>): void {
+    this.#whenPublished.push(work)
   }
 
   /** What failed would be lost with the batch. */
@@ -164,36 +255,21 @@ export class BatchRunner {
 
   async #commit(step: string, outcome: BatchOutcome, timing: Timing): Promise<BatchDone> {
     const { session, checkpoints, ledger, claim, isMain } = this.#parts
-    const { change, state } = outcome
+    const { change } = outcome
     const meta: MetaSession | null = isMain
       ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
       : null
     if (isMain) await onSide('meta store', 'Settling rows', async () => outcome.settle?.(meta))
-    const joined = this.#joined(step, outcome)
-    const { rows: rowsOfParts, batches: parts } = outcome.parts ?? { rows: NO_ROWS, batches: 0 }
-    const progress = {
-      rows: addRows(addRows(this.#progress.rows, rowsOfParts), change.rows),
-      batches: this.#progress.batches + parts + (joined === null ? 1 : 0),
-    }
-    const done = outcome.ends === true ? [...this.#done, step] : this.#done
-    const after = { key: state.key, id: state.id, position: this.#positionAfter(outcome) }
+    const next = this.#after(step, outcome)
+    const { progress, done, state } = next
     await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
       checkpoints.move({
-        ...after,
-        position: { ...after.position, run: { id: claim.runId, ...progress, done } },
+        ...state,
+        position: { ...state.position, run: { id: claim.runId, ...progress, done } },
       }),
     )
     failpoint('checkpoint.moved')
-    const record = {
-      batch: progress.batches,
-      step,
-      rows: joined === null ? change.rows : addRows(joined.rows, change.rows),
-      firstKey: outcome.firstKey ?? null,
-      lastKey: outcome.lastKey ?? null,
-      phases: durationsOf(phasesOf(change, timing)),
-      durationMs: performance.now() - timing.started,
-      copiedCheckpoint: isMain ? null : { key: state.key, id: state.id },
-    }
+    const record = this.#recordOf(step, outcome, { next, timing })
     const control = await onSide('meta store', 'Recording the batch', async () => {
       if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
       if (change.checks !== undefined)
@@ -203,18 +279,54 @@ export class BatchRunner {
     failpoint('lease.renewed')
     await session.run('COMMIT')
     checkpoints.committed()
-    this.#progress = progress
-    this.#done = done
-    this.#state = after
-    this.#last = { step, rows: record.rows, since: joined?.since ?? timing.started }
+    this.#accept(next, record, timing)
     failpoint('batch.committed')
     // Settled before the commit, a quarantined row would be forgotten if its batch were rolled back.
     if (!isMain) await outcome.settle?.(null)
     return { record, progress, control, phases: phasesOf(change, timing) }
   }
 
+  #after(step: string, outcome: BatchOutcome): Next {
+    const { state, change, parts, ends } = outcome
+    const joined = this.#joinedTo(step, outcome)
+    const { rows, batches } = parts ?? { rows: NO_ROWS, batches: 0 }
+    return {
+      joined,
+      progress: {
+        rows: addRows(addRows(this.#progress.rows, rows), change.rows),
+        batches: this.#progress.batches + batches + (joined === null ? 1 : 0),
+      },
+      done: ends === true ? [...this.#done, step] : this.#done,
+      state: { key: state.key, id: state.id, position: this.#positionAfter(outcome) },
+    }
+  }
+
+  #recordOf(
+    step: string,
+    { change, state, firstKey = null, lastKey = null }: BatchOutcome,
+    { next: { joined, progress }, timing }: { readonly next: Next; readonly timing: Timing },
+  ): BatchRecord {
+    return {
+      batch: progress.batches,
+      step,
+      rows: joined === null ? change.rows : addRows(joined.rows, change.rows),
+      firstKey,
+      lastKey,
+      phases: durationsOf(phasesOf(change, timing)),
+      durationMs: performance.now() - timing.started,
+      copiedCheckpoint: this.#parts.isMain ? null : { key: state.key, id: state.id },
+    }
+  }
+
+  #accept({ joined, progress, done, state }: Next, { step, rows }: BatchRecord, { started }: Timing): void {
+    this.#progress = progress
+    this.#done = done
+    this.#state = state
+    this.#last = { step, rows, since: joined?.since ?? started }
+  }
+
   /** What the last record has, if this batch belongs to it. A sink knows batches by their numbers. */
-  #joined(step: string, { joins }: BatchOutcome): Recorded | null {
+  #joinedTo(step: string, { joins }: BatchOutcome): Recorded | null {
     const last = this.#last
     if (joins !== true || !this.#parts.isTransactional || last?.step !== step) return null
     return performance.now() - last.since < JOINED_MS ? last : null
@@ -277,7 +389,10 @@ export async function withTransactionId(
  * id of the transaction, so a row is written to read it from.
  */
 async function transactionIdOfRows(session: Session): Promise<string> {
-  await session.run('CREATE TEMP TABLE vitrina_number ON COMMIT DROP AS SELECT')
+  // A group has several marts in one transaction.
+  await session.run(
+    'DROP TABLE IF EXISTS pg_temp.vitrina_number; CREATE TEMP TABLE vitrina_number ON COMMIT DROP AS SELECT',
+  )
   const [row] = await session.rows('SELECT xmin::text AS number FROM pg_temp.vitrina_number')
   return row!.number!
 }
@@ -285,4 +400,9 @@ async function transactionIdOfRows(session: Session): Promise<string> {
 /** An error of PostgreSQL while it wrote a batch. */
 export function batchError(error: unknown): VitrinaError {
   return targetError(error, 'Writing a batch')
+}
+
+export function withoutPass(state: CheckpointState): CheckpointState {
+  const { pass: _pass, ...position } = state.position
+  return { ...state, position }
 }

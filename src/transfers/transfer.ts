@@ -98,6 +98,12 @@ export class RouteTransfer<Rows> implements Transfer {
     return this.#unlessDone(this.#cutPass('full', new FullProgression(fullPass(this.#attempt, 'full'))))
   }
 
+  recompute(): Step {
+    // The sweep computes every row as well.
+    if (this.#sweepsEverything) return { name: 'recompute', next: async () => null }
+    return this.#pass('recompute', this.#standingStill())
+  }
+
   incrementalPass(): Step {
     const { changes } = this.#attempt
     if (changes === null) return this.#keyPass()

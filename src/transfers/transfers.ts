@@ -1,18 +1,29 @@
 import type { Signals } from '../capture/index.js'
-import type { Claim } from '../model/claim.js'
+import { type Claim, sessionName } from '../model/claim.js'
+import { MemberFailure } from '../model/member-failure.js'
 import type { PartClaim } from '../model/part.js'
 import { finalTarget, type Pipeline, type Way } from '../model/pipeline.js'
 import type { TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
 import type { SinkKind } from '../ports/sink.js'
-import type { Ledger, PartNotes, PartTransfer, Transfer, TransferFactory } from '../ports/transfer.js'
+import type {
+  GroupMember,
+  GroupTransfer,
+  Ledger,
+  PartNotes,
+  PartTransfer,
+  Transfer,
+  TransferFactory,
+} from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
-import { type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
+import type { Target } from '../sinks/postgres/target.js'
+import { type Attempt, type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
+import { type GroupAttempt, GroupSessions, OpenGroup, requireGroupable } from './group.js'
 import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
@@ -46,12 +57,14 @@ type Shared = Pick<
   | 'ledger'
   | 'signal'
   | 'sessions'
+  | 'sourceSessions'
   | 'examinations'
   | 'rules'
   | 'targets'
   | 'transforms'
   | 'log'
   | 'resources'
+  | 'joins'
 >
 
 export class Transfers implements TransferFactory {
@@ -64,19 +77,47 @@ export class Transfers implements TransferFactory {
   }
 
   async open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer> {
-    const { targets, rules, transforms, writerUrl, signals, way = null } = this.#settings
+    const { targets, way = null } = this.#settings
     requirePlan(claim.pipeline)
     const route = chooseRoute(claim.pipeline, targets, way)
-    const log = { mainUrl: writerUrl, signals }
-    const resources = new Resources()
-    const kept = { sessions: this.#sessions, examinations: this.#examinations }
-    const shared = { claim, ledger, signal, ...kept, rules, targets, transforms, log, resources }
+    const shared = { ...this.#shared(new Resources()), claim, ledger, signal }
     try {
       if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
       return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
     } catch (error) {
       await shared.resources.close()
       throw databaseError(error, 'Preparing the run', 'target')
+    }
+  }
+
+  async openGroup(members: readonly GroupMember[], signal: AbortSignal): Promise<GroupTransfer> {
+    const { targets, way: forced = null } = this.#settings
+    const resources = new Resources()
+    const sessions = new GroupSessions(this.#sessions, sessionName(members[0]!.claim))
+    const attempts: GroupAttempt[] = []
+    try {
+      for (const { claim, ledger } of members) {
+        const { pipeline } = claim
+        const { way } = requireGroupable(claim, () => {
+          requirePlan(pipeline)
+          return chooseRoute(pipeline, targets, forced)
+        })
+        const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
+        if (sourceUrl !== null && pipeline.sourceConnection === pipeline.targetConnection)
+          sessions.shareSnapshot(sourceUrl)
+        const opened = { sessions: sessions.ofTarget, sourceSessions: sessions.ofSources }
+        const shared = { ...this.#shared(resources), ...opened, claim, ledger, signal, joins: true }
+        const attempt = await this.#openAttempt(shared, sourceUrl).catch((error) => {
+          throw new MemberFailure(claim, databaseError(error, 'Preparing the run', 'target'))
+        })
+        const open = () => (way === 'rows' ? this.#tableTransfer(attempt) : selectionTransfer(attempt, way))
+        attempts.push({ claim, batches: attempt.batches, open })
+      }
+      await sessions.begin()
+      return new OpenGroup(attempts, sessions, resources)
+    } catch (error) {
+      await resources.close()
+      throw error instanceof MemberFailure ? error : databaseError(error, 'Preparing the run', 'target')
     }
   }
 
@@ -115,36 +156,41 @@ export class Transfers implements TransferFactory {
     return this.#sessions.close()
   }
 
+  #shared(resources: Resources): Omit<Shared, 'claim' | 'ledger' | 'signal'> {
+    const { targets, rules, transforms, writerUrl, signals } = this.#settings
+    const log = { mainUrl: writerUrl, signals }
+    const kept = { sessions: this.#sessions, examinations: this.#examinations }
+    return { ...kept, rules, targets, transforms, log, resources }
+  }
+
   async #openSelections(shared: Shared, way: 'pushdown' | 'relay'): Promise<Transfer> {
-    const { pipeline } = shared.claim
-    const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
-    const attempt = await openAttempt(
-      { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
-    )
-    const route = await SelectionRoute.open(attempt, way)
-    const cutter = await Cutter.open(attempt, new TableParts(attempt, route.isEmpty))
-    return new RouteTransfer(attempt, route, { way, cutter })
+    const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(shared.claim.pipeline)
+    return selectionTransfer(await this.#openAttempt(shared, sourceUrl), way)
   }
 
   async #openTable(shared: Shared): Promise<Transfer> {
+    return this.#tableTransfer(await this.#openAttempt(shared, this.#sourceUrl(shared.claim.pipeline)))
+  }
+
+  #openAttempt(shared: Shared, sourceUrl: string | null): Promise<Attempt<Target>> {
     const { pipeline } = shared.claim
-    const sourceUrl = this.#sourceUrl(pipeline)
-    const attempt = await openAttempt(
-      { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
+    return openAttempt({ ...shared, sourceUrl, ...this.#inTarget(pipeline) }, (session, columns) =>
+      findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
     )
-    const { session, mart: table, chain, examined, batches } = attempt
+  }
+
+  async #tableTransfer(attempt: Attempt<Target>): Promise<Transfer> {
+    const { session, mart: table, chain, examined, batches, claim } = attempt
     const isEmpty = await isEmptyTable(session, table)
     const fromStart = batches.state.position.pass === undefined
     const mart = await TableMart.open({
       session,
       table,
       columns: chain?.columns ?? examined.columns,
-      brake: pipeline.deleteBrake,
+      brake: claim.pipeline.deleteBrake,
       writing: writingOf(attempt, fromStart && isEmpty),
     })
-    const cutter = await Cutter.open(attempt, new TableParts(attempt, isEmpty))
+    const cutter = await cutterOf(attempt, isEmpty)
     return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), { way: 'rows', cutter })
   }
 
@@ -191,4 +237,14 @@ export class Transfers implements TransferFactory {
   #url(connection: string | null, main: string): string {
     return connectionUrl(this.#settings.connections, connection, main)
   }
+}
+
+async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<Transfer> {
+  const route = await SelectionRoute.open(attempt, way)
+  return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt, route.isEmpty) })
+}
+
+/** A member of a group is one stream: parts have transactions of their own. */
+async function cutterOf(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter | null> {
+  return attempt.batches.joins ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
 }

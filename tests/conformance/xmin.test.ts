@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { allOlderEnded } from '../support/database.js'
 import { onEveryRoute, rowTexts, type Stand } from '../support/stand.js'
+import { waitFor } from '../support/wait.js'
 
 const FILM_DIM = `
   SELECT f.id AS film_id, f.title, f.rating,
@@ -74,6 +75,39 @@ onEveryRoute((stand) => {
     await stand().source.query('UPDATE content.few SET n = 0 WHERE id <= 5')
     const run = await stand().run(id)
     expect(run).toMatchObject({ status: 'SUCCESS', rows_read: 5, rows_updated: 5 })
+  })
+
+  it('names the open transaction for which it reads rows again', async () => {
+    await stand().source.query(
+      'CREATE TABLE content.waited (id int PRIMARY KEY, n int); INSERT INTO content.waited SELECT n, n FROM generate_series(1, 1000) n',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.waited',
+      targetTable: 'analytics.waited',
+      ...capture,
+    })
+    await stand().run(id)
+    const writer = await stand().source.client()
+    await writer.query("SET application_name = 'nightly'; BEGIN")
+    const { rows } = await writer.query<{ pid: number }>(
+      'UPDATE content.waited SET n = 0 WHERE id = 1 RETURNING pg_backend_pid() AS pid',
+    )
+    await stand().source.query('UPDATE content.waited SET n = 0 WHERE id = 2')
+    // Transactions of other tests may be older at first.
+    const held = await waitFor(
+      async () => {
+        const run = await stand().run(id)
+        return run.held_back?.pid === rows[0]!.pid && run
+      },
+      { what: 'the transaction to be the oldest' },
+    )
+    expect(held).toMatchObject({
+      rows_read: 1,
+      held_back: { reason: expect.stringContaining('nightly'), since: expect.any(String) },
+    })
+    await writer.query('COMMIT')
+    await allOlderEnded(stand().source)
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', held_back: null })
   })
 
   it('does not return to obsolete transaction numbers when everything had to be read again', async () => {

@@ -18,6 +18,7 @@ interface FreshnessAnswer {
   readonly breached: boolean
   readonly due_at: string | null
   readonly cause: { code: StaleCause['code']; detail: string; hint: string } | null
+  readonly held_back: { pid: number | null; age_seconds: number | null } | null
 }
 
 let database: TestDatabase
@@ -134,6 +135,8 @@ describe('A pipeline with a freshness', () => {
       breached: false,
       cause: null,
     })
+    const { items } = (await api.get('/pipelines/overview')).json()
+    expect(items).toMatchObject([{ id, freshness_due_at: found.due_at, budget_seconds: 3600 }])
     expect(found.budget_left_seconds! + found.age_seconds!).toBeCloseTo(3600)
     expect(Date.parse(found.due_at!)).toBeLessThan(Date.parse(found.data_as_of!) + 3_600_000)
   })
@@ -376,8 +379,34 @@ describe('A breach names its cause:', () => {
       "UPDATE etl.etl_freshness SET data_as_of = data_as_of - interval '2 hours', due_at = NULL",
     )
     const cause = await causeOf(id)
+    const { held_back } = await freshnessOf(id)
     await writer.query('ROLLBACK')
     expect(cause).toMatchObject({ code: 'HELD_BACK', detail: expect.stringContaining(String(rows[0]!.pid)) })
+    expect(held_back).toMatchObject({ pid: rows[0]!.pid, age_seconds: expect.any(Number) })
+  })
+
+  it('names that session also while the data is not too old', async () => {
+    const id = await aMart({
+      sourceQuery: 'SELECT id, name, modified FROM content.item',
+      mode: 'incremental',
+      incrementalKey: 'modified',
+      freshness: '1h',
+    })
+    await aRunner(database, { env: ENV })
+    await loaded(id)
+    expect(await freshnessOf(id)).toMatchObject({ breached: false, held_back: null })
+    const writer = await database.client()
+    await writer.query('BEGIN')
+    const { rows } = await writer.query<{ pid: number }>(
+      "INSERT INTO content.item VALUES (100, 'open') RETURNING pg_backend_pid() AS pid",
+    )
+    await database.query("INSERT INTO content.item VALUES (101, 'later')")
+    await runEnded(database, await requestRun(database, id))
+    expect(await freshnessOf(id)).toMatchObject({
+      ...{ breached: false, cause: null },
+      held_back: { pid: rows[0]!.pid, age_seconds: expect.any(Number), reason: expect.any(String) },
+    })
+    await writer.query('ROLLBACK')
   })
 
   it('FIRST_LOAD', async () => {

@@ -199,7 +199,7 @@ describe('the outbox', () => {
       ['audit_failed', { at: '2026-01-01', rows: 2, key: '7' }],
       ['held_back', { reason: 'An open transaction.', pid: 7, since: old.toISOString() }],
     ])
-    await queue.release(claim, { end: 'given_back' })
+    await queue.release([claim], { end: 'given_back' })
   })
 })
 

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { createChannels } from '../../src/main/notifications.js'
@@ -29,6 +29,43 @@ const hook = (url: string, allowed?: string) => ({
   VITRINA_CHANNELS: JSON.stringify({ hook: { type: 'webhook', url, secret: SECRET } }),
   ...(allowed === undefined ? {} : { VITRINA_NOTIFY_ALLOWED_HOSTS: allowed }),
 })
+
+/** Continues the answer to EHLO without end, a line at a time. */
+function dripping(socket: Socket): void {
+  socket.write('220 hello\r\n')
+  socket.once('data', () => {
+    const timer = setInterval(() => socket.write('250-more\r\n'), 200)
+    socket.on('close', () => clearInterval(timer))
+  })
+}
+
+/** A line without an end. */
+function flooding(socket: Socket): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write('x'.repeat(65_536))) {}
+  }
+  socket.on('drain', more)
+  more()
+}
+
+/** Rejects a login and repeats what it was sent. Returns its port. */
+async function aMailServerThatRepeats(): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('220 hello\r\n')
+    socket.on('data', (data) => {
+      const line = data.toString().trim()
+      socket.write(
+        line.startsWith('EHLO')
+          ? '250-hello\r\n250 AUTH PLAIN\r\n'
+          : `535 you sent ${line} and secret-pw\r\n`,
+      )
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
 
 describe('addresses', () => {
   it.each([
@@ -157,6 +194,24 @@ describe('a channel', () => {
     expect(mail.mails).toHaveLength(1)
   })
 
+  it('gives up on a mail server that never ends its answer', async () => {
+    const channel = { type: 'email', from: 'a@example.com', to: 'b@example.com' }
+    for (const [name, talk] of Object.entries({ drips: dripping, floods: flooding })) {
+      const server = createServer((socket) => talk(socket.on('error', () => {})))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => void server.close())
+      const { port } = server.address() as { port: number }
+      const hook = { ...channel, url: `smtp://127.0.0.1:${port}` }
+      const env = {
+        VITRINA_CHANNELS: JSON.stringify({ hook }),
+        VITRINA_NOTIFY_ALLOWED_HOSTS: '127.0.0.1',
+      }
+      const sent = await send(env).catch((error) => error)
+      expect([name, sent]).toMatchObject([name, { code: 'CHANNEL_FAILED', message: expect.any(String) }])
+      expect(sent.message.length).toBeLessThan(400)
+    }
+  }, 60_000)
+
   it('gives up on a mail server that never greets', async () => {
     const server = createServer(() => {})
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -180,19 +235,31 @@ describe('secrets of channels', () => {
   it('are neither stored nor shown', async () => {
     const database = await aDatabase()
     const receiver = await anHttpReceiver()
-    receiver.answer = (response) => response.writeHead(500).end('broken')
+    // As a router does that does not know an address.
+    receiver.answer = (response, { path, headers, body }) =>
+      response
+        .writeHead(500)
+        .end(
+          `broken: cannot POST ${path} ${decodeURIComponent(path)} ${headers.authorization} ${body.length}`,
+        )
     const token = '987654:very-secret-token'
     const channels = {
       hook: { type: 'webhook', url: `${receiver.url}/secret-path`, secret: SECRET },
       chat: { type: 'telegram', token, chat_id: '1', url: receiver.url },
+      slack: { type: 'slack', url: `${receiver.url}/services/T0/secret%2Dhook?sig=secret-signature` },
       mail: {
         type: 'email',
-        url: 'smtp://u:secret-pw@127.0.0.1:1',
+        url: `smtp://u:secret-pw@127.0.0.1:${await aMailServerThatRepeats()}`,
         from: 'a@example.com',
         to: 'b@example.com',
       },
     }
-    const env = { ...webhookEnv(receiver.url), VITRINA_CHANNELS: JSON.stringify(channels) }
+    const env = {
+      ...webhookEnv(receiver.url),
+      VITRINA_CHANNELS: JSON.stringify(channels),
+      OPENLINEAGE_URL: `${receiver.url}/api/v1/lineage?code=secret-lineage`,
+      OPENLINEAGE_API_KEY: 'secret-api-key',
+    }
     const api = anApi(database.loginUrl('meta'), { env })
     onTestFinished(() => api.close())
     for (const channel of Object.keys(channels)) await aRule(database, { channel })
@@ -212,9 +279,13 @@ describe('secrets of channels', () => {
     for (const table of ['etl_notification_rules', 'etl_notification_messages', 'etl_outbox', 'etl_audit'])
       seen.push(JSON.stringify(await database.query(`SELECT * FROM etl.${table}`)))
     seen.push(JSON.stringify(api.lines))
-    for (const secret of [SECRET, SECRET.slice(6), 'secret-path', 'very-secret-token', 'secret-pw'])
+    for (const secret of [
+      ...[SECRET, SECRET.slice(6), 'secret-path', 'very-secret-token', 'secret-pw', 'secret-hook'],
+      ...['secret-signature', 'secret-lineage', 'secret-api-key', 'AHUAc2VjcmV0LXB3'],
+    ])
       expect(seen.join('\n')).not.toContain(secret)
-    expect(seen[0]).toContain('responded with 500: broken')
+    expect(seen[0]).toContain('responded with 500: broken: cannot POST ***')
+    expect(seen[3]).toContain('535 you sent')
   })
 
   it('are not quoted when a setting is invalid', () => {
@@ -225,6 +296,51 @@ describe('secrets of channels', () => {
       /the channel hook is invalid: url must be .*, secret must be .*; the channel x is invalid/s,
     )
     expect(read).not.toThrow(/secret-(host|value|json)/)
+  })
+})
+
+describe('one rule, channel or caller', () => {
+  it('does not keep the messages of other rules waiting, however many events it has', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const { id, fail } = await aReportingPipeline(database)
+    const quiet = await aRule(database, { quiet_from: '00:00', quiet_to: '23:59', enabled: true })
+    await database.query(
+      `INSERT INTO etl.etl_outbox (rule_id, event, group_key, pipeline_id, pipeline_name)
+       SELECT $1, 'failed', 'X', $2, 'x' FROM generate_series(1, 5100)`,
+      [quiet, id],
+    )
+    await aRule(database, { name: 'urgent' })
+    await fail()
+    const now = () => new Date('2026-11-16T12:00:00Z')
+    await database.query("UPDATE etl.etl_outbox SET at = '2026-11-16T11:00:00Z'")
+    await aDispatcher(database, { env: webhookEnv(receiver.url), now }).deliver()
+    expect(receiver.posts.map(({ body }) => JSON.parse(body).data.rule)).toEqual(['urgent'])
+  })
+
+  it('cannot send more than ten test messages a minute', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const api = anApi(database.loginUrl('meta'), { env: webhookEnv(receiver.url) })
+    onTestFinished(() => api.close())
+    const test = () => api.post('/notifications/test', { channel: 'hook' })
+    const answers = await Promise.all(Array.from({ length: 20 }, test))
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    expect([refused.length, refused[0]?.json()]).toMatchObject([10, { code: 'RATE_LIMITED' }])
+    expect(receiver.posts).toHaveLength(10)
+  })
+
+  it('cannot create rules without end', async () => {
+    const database = await aDatabase()
+    const api = anApi(database.loginUrl('meta'), { env: webhookEnv('http://127.0.0.1:1') })
+    onTestFinished(() => api.close())
+    await database.query(
+      "INSERT INTO etl.etl_notification_rules (name, events, channel) SELECT 'r' || n, '{failed}', 'hook' FROM generate_series(1, 199) AS n",
+    )
+    const make = (name: string) => api.post('/notifications', { name, events: ['failed'], channel: 'hook' })
+    expect((await make('last')).statusCode).toBe(201)
+    const refused = await make('one more')
+    expect([refused.statusCode, refused.json().detail]).toEqual([422, expect.stringContaining('200')])
   })
 })
 

@@ -4,6 +4,7 @@ import { limitedHosts } from '../../src/transforms/limited-hosts.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
+import { requestRun } from '../support/runs.js'
 import { columnsOf, someTasks } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
 
@@ -22,9 +23,11 @@ const DRAFT = {
 async function aSilentServer() {
   const open = new Set<Socket>()
   let isHolding = true
+  let most = 0
   const server = createServer((socket) => {
     if (!isHolding) return void socket.destroy()
     open.add(socket.on('error', () => {}).on('close', () => open.delete(socket)))
+    most = Math.max(most, open.size)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const letGo = () => {
@@ -39,6 +42,8 @@ async function aSilentServer() {
   return {
     url: `postgres://reader:x@127.0.0.1:${port}/x`,
     letGo,
+    /** The most connections that were open at the same time. */
+    most: () => most,
     hold: () => {
       isHolding = true
     },
@@ -164,6 +169,48 @@ describe('checks at the same time', () => {
     expect([...statuses].sort()).toEqual([200, 429])
     expect(most).toBeLessThanOrEqual(3 * 3)
     expect((await api.get('/pipelines')).statusCode).toBe(200)
+  })
+})
+
+describe('searches for the lock that a late run waits for', () => {
+  /** Data that is too old, with a run in progress that writes to this connection. */
+  async function aLateRun(connection: string): Promise<string> {
+    const { id } = await aPipeline(database, { freshness: '1s', targetConnection: connection })
+    await database.query(
+      `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, heartbeat_at) VALUES ('busy', 'h', 1, '1', 1, now() + interval '1 hour')
+       ON CONFLICT (id) DO NOTHING`,
+    )
+    await database.query(
+      "UPDATE etl.etl_pipelines SET created_at = now() - interval '1 hour' WHERE id = $1",
+      [id],
+    )
+    await requestRun(database, id)
+    await database.query(
+      `WITH run AS (UPDATE etl.etl_runs SET status = 'RUNNING', started_at = now(), runner_id = 'busy' WHERE pipeline_id = $1 RETURNING id)
+       UPDATE etl.etl_pipelines SET status = 'RUNNING', current_run_id = run.id, lease_owner = 'busy', lease_until = now() + interval '1 hour'
+         FROM run WHERE etl_pipelines.id = $1`,
+      [id],
+    )
+    return id
+  }
+
+  it('are shared and few, however often a viewer asks', async () => {
+    const silent = await aSilentServer()
+    const { token, ask } = await anApiWith({
+      connections: ['silent'],
+      urls: new Map([['silent', silent.url]]),
+    })
+    const viewer = await token('viewer')
+    const ids = await Promise.all(Array.from({ length: 8 }, () => aLateRun('silent')))
+    const answers = Array.from({ length: 80 }, (_, n) => ask(viewer, `/pipelines/${ids[n % 8]}/freshness`))
+    // Those that get no search are answered while the others wait.
+    const first = await Promise.race(answers)
+    expect([first.statusCode, first.json().cause]).toMatchObject([200, { code: 'FIRST_LOAD' }])
+    await silent.callers(4)
+    silent.letGo()
+    const codes = (await Promise.all(answers)).map((answer) => [answer.statusCode, answer.json().cause.code])
+    expect(codes).toEqual(codes.map(() => [200, 'FIRST_LOAD']))
+    expect(silent.most()).toBe(4)
   })
 })
 

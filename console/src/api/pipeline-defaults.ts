@@ -30,6 +30,7 @@ export const PIPELINE_DEFAULTS = {
   schedule_timezone: 'UTC',
   after: 'auto',
   on_upstream_failure: 'wait',
+  consistency: 'none',
   quarantine_limit: 100,
   delete_brake: 0.5,
   checks: [],

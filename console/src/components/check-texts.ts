@@ -30,11 +30,7 @@ export const checkTexts = defineTexts(
     comparedAgo: (age: string) => `compared ${age} ago`,
     readNothing: 'The last run read no rows, unlike most earlier runs.',
     quarantined: (n: number) =>
-      pluralEn(
-        n,
-        '# quarantined row: rejected by the target.',
-        '# quarantined rows: rejected by the target.',
-      ),
+      pluralEn(n, '# quarantined row: set aside.', '# quarantined rows: set aside.'),
     hint: 'Hint',
     openRun: 'Open run',
     openRuns: 'Runs',
@@ -72,9 +68,9 @@ export const checkTexts = defineTexts(
     quarantined: (n: number) =>
       pluralRu(
         n,
-        '# строка в карантине: отклонена целью.',
-        '# строки в карантине: отклонены целью.',
-        '# строк в карантине: отклонены целью.',
+        '# строка в карантине: отложена.',
+        '# строки в карантине: отложены.',
+        '# строк в карантине: отложены.',
       ),
     hint: 'Подсказка',
     openRun: 'Открыть запуск',

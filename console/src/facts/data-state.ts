@@ -15,6 +15,27 @@ export interface DataFacts {
   readonly warning: 'quarantine' | 'no-rows' | null
 }
 
+/** How many marts have a schedule or a limit, and how many of them are late. */
+export function lateOf(lines: readonly Facts[], now: number): { late: number; promised: number } {
+  const promised = lines
+    .filter(({ enabled }) => enabled)
+    .map((line) => dataFactsOf(line, now))
+    .filter(({ periodMs, limitMs }) => periodMs !== null || limitMs !== null)
+  const late = promised.filter(({ state }) => state === 'late' || state === 'stale')
+  return { late: late.length, promised: promised.length }
+}
+
+/** When a run is going to be requested, by its schedule or to keep the data fresh; null: on request only. */
+export function nextRunOf({
+  enabled,
+  next_run_at: scheduled,
+  freshness_due_at: due,
+}: Pick<PipelineLine, 'enabled' | 'next_run_at' | 'freshness_due_at'>): string | null {
+  if (!enabled) return null
+  // Both are in UTC and have the same length.
+  return scheduled === null || due === null ? (scheduled ?? due) : scheduled < due ? scheduled : due
+}
+
 /** A run takes time: up to one and a half periods are on time, more than three are stale. */
 const LATE_AFTER = 1.5
 const STALE_AFTER = 3

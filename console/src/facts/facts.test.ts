@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { activityOf, lastResultOf } from './activity.js'
-import { dataFactsOf } from './data-state.js'
+import { dataFactsOf, lateOf, nextRunOf } from './data-state.js'
 import { progressOf } from './progress.js'
 
 const NOW = Date.parse('2026-11-15T13:00:00Z')
@@ -67,6 +67,29 @@ describe('the state of the data', () => {
       state: 'unknown',
       ageMs: null,
     })
+  })
+
+  it('counts marts with a schedule or a limit, and those of them that are late', () => {
+    const limited = { ...line, schedule_period_ms: null, budget_seconds: 300 }
+    const lines = [
+      line,
+      { ...line, last_success_at: minutesAgo(31) },
+      { ...limited, data_as_of: minutesAgo(4) },
+      { ...limited, data_as_of: minutesAgo(6) },
+      { ...limited, data_as_of: minutesAgo(6), enabled: false },
+      { ...line, schedule_period_ms: null },
+    ]
+    expect(lateOf(lines, NOW)).toEqual({ late: 2, promised: 4 })
+  })
+
+  it.each([
+    ['the schedule', '2026-11-15T13:00:00Z', null, '2026-11-15T13:00:00Z'],
+    ['the limit', null, '2026-11-15T13:00:00Z', '2026-11-15T13:00:00Z'],
+    ['what comes first', '2026-11-15T13:00:00Z', '2026-11-15T12:00:00Z', '2026-11-15T12:00:00Z'],
+    ['requests only', null, null, null],
+  ])('runs next by %s', (_name, next_run_at, freshness_due_at, expected) => {
+    expect(nextRunOf({ enabled: true, next_run_at, freshness_due_at })).toBe(expected)
+    expect(nextRunOf({ enabled: false, next_run_at, freshness_due_at })).toBeNull()
   })
 
   it('warns about quarantined rows, and about a run that read nothing unlike earlier runs', () => {

@@ -21,6 +21,7 @@ const LINE: PipelineLine = {
   budget_seconds: null,
   schedule_period_ms: null,
   next_run_at: null,
+  freshness_due_at: null,
   last_success_at: null,
   quarantined: 0,
   compared: { counts: null, rows: null },

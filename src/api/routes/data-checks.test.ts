@@ -166,6 +166,7 @@ describe('the checks of a pipeline', () => {
   it.each([
     ['several statements', 'true; DELETE FROM analytics.film_dim'],
     ['a closed parenthesis', 'true) OR (SELECT true FROM auth.users LIMIT 1) IS NULL OR (true'],
+    ['parentheses that close those around it, which would switch off other checks', 'true) OR (true'],
     ['another column', 'true), (1'],
     ['another clause', 'true) FROM auth.users WHERE (true'],
     ['a union', 'true) UNION SELECT (false'],
@@ -344,6 +345,45 @@ describe('the results of checks', () => {
     ])
     expect(answer.json().items[0].sample).toHaveLength(1)
     expect(await signature()).toEqual(before)
+  })
+
+  it('include relationships to sources, which the login for marts may not read', async () => {
+    await aRunner(database)
+    await database.query(`
+      CREATE TABLE content.studio (id integer PRIMARY KEY, country char(2), UNIQUE (id, country));
+      CREATE TABLE content.made (film integer PRIMARY KEY, studio integer, country char(2));
+      INSERT INTO content.studio SELECT n, 'DE' FROM generate_series(1, 9000) n;
+      INSERT INTO content.made SELECT n, CASE WHEN n % 1000 = 0 THEN NULL ELSE n END, 'DE' FROM generate_series(1, 8999) n;
+      GRANT SELECT ON content.studio, content.made TO vitrina_reader`)
+    const known = { type: 'relationship', to: 'content.studio', to_column: 'id', on_failure: 'warn' }
+    const checks = [
+      { ...known, name: 'studio_known', column: 'studio' },
+      {
+        ...{ name: 'pair_known', type: 'relationship', columns: ['studio', 'country'], to: 'content.studio' },
+        ...{ to_columns: ['id', 'country'], over: 'mart', on_failure: 'fail' },
+      },
+    ]
+    const source = { source_query: 'SELECT film, studio, country FROM content.made', key_columns: ['film'] }
+    const { id, name } = await create(checks, source)
+    expect(await run(database, id)).toMatchObject({ status: 'SUCCESS' })
+    const evaluated = async () => (await api.post(`/pipelines/${id}/checks/run`)).json().items
+    expect(await evaluated()).toMatchObject([{ status: 'passed' }, { status: 'passed' }])
+
+    await database.query(`UPDATE analytics.${name} SET studio = -1 WHERE film IN (7, 8998);
+      UPDATE analytics.${name} SET country = 'FR' WHERE film = 5`)
+    const found = await evaluated()
+    expect(found).toMatchObject([
+      { name: 'studio_known', status: 'warned', failed_rows: 2, over: 'mart' },
+      { name: 'pair_known', status: 'failed', failed_rows: 3, over: 'mart' },
+    ])
+    expect(found[0].sample).toEqual(['7'])
+    expect(found[1].sample.toSorted()).toEqual(['5', '7'])
+
+    const wrong = { ...known, name: 'wrong', column: 'studio', to_column: 'nowhere' }
+    expect((await api.post('/validate', body([wrong], source))).json()).toMatchObject({
+      valid: false,
+      errors: [{ field: 'checks.0', message: expect.stringContaining('nowhere') }],
+    })
   })
 
   it('reach a rule for failed checks', async () => {

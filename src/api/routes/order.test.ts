@@ -382,3 +382,116 @@ describe('POST /pipelines/{id}/run?with=', () => {
     expect([other.statusCode, other.json().code]).toEqual([409, 'RUN_ACTIVE'])
   })
 })
+
+/** A chain in one group, and a sibling of its first member. */
+async function group(): Promise<Record<'a' | 'b' | 'c', string>> {
+  await database.query('CREATE TABLE content.numbers (id int PRIMARY KEY, n int NOT NULL)')
+  await database.query('INSERT INTO content.numbers SELECT i, 0 FROM generate_series(1, 20) i')
+  await database.query('GRANT SELECT ON content.numbers TO vitrina_reader')
+  const together = { consistency: 'group' }
+  return {
+    a: await create('a', ['content.numbers'], together),
+    b: await create('b', ['analytics.a'], together),
+    c: await create('c', ['content.numbers'], together),
+  }
+}
+
+const statusesOf = async (runs: readonly string[]) =>
+  Promise.all(runs.map(async (id) => (await runById(database, id)).status))
+const currentRuns = async (ids: Record<string, string>): Promise<string[]> =>
+  (
+    await database.query<{ id: string }>(
+      'SELECT current_run_id AS id FROM etl.etl_pipelines WHERE id = ANY ($1) ORDER BY name',
+      [Object.values(ids)],
+    )
+  ).map(({ id }) => id)
+
+describe('pipelines with consistency: group', () => {
+  it('are shown with the members of their group', async () => {
+    const { a, b } = await group()
+    const { nodes } = (await api.get('/graph')).json()
+    expect(nodes.map((node: { group: unknown }) => node.group)).toEqual(
+      Array.from({ length: 3 }, () => ['a', 'c', 'b']),
+    )
+    expect((await api.get(`/pipelines/${a}/status`)).json().group).toEqual(['a', 'c', 'b'])
+    await api.patch(`/pipelines/${b}`, { consistency: 'none' })
+    expect((await api.get(`/pipelines/${b}/status`)).json().group).toBeNull()
+    expect((await api.get(`/pipelines/${a}/status`)).json().group).toEqual(['a', 'c'])
+  })
+
+  it('report a member that would not see the new rows of another one', async () => {
+    await group()
+    const d = await create('d', ['analytics.a'], { consistency: 'group', source_connection: 'same' })
+    const { nodes, problems } = (await api.get('/graph')).json()
+    expect(nodes.at(-1)).toMatchObject({ name: 'd', group: null })
+    expect(problems).toEqual([
+      {
+        ...{ pipeline_id: d, code: 'GROUP_APART', about: 'analytics.a' },
+        detail: expect.stringContaining('over another connection'),
+      },
+    ])
+  })
+
+  it('run together, each with its own run, whichever is requested and in a wave', async () => {
+    const { b, c } = await group()
+    await runner()
+    const answer = await wave(c, 'all')
+    expect(names(answer)).toEqual(['a', 'c', 'b'])
+    for (const { id } of answer.json().runs as Wire[])
+      expect(await runEnded(database, id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 20 })
+    await database.query('UPDATE content.numbers SET n = 1')
+    const { run_id } = (await api.post(`/pipelines/${c}/run`)).json()
+    await runEnded(database, run_id)
+    const runs = await database.query(
+      `SELECT r.trigger, r.rows_updated::int AS updated FROM etl.etl_runs r WHERE r.group_run =
+         (SELECT group_run FROM etl.etl_runs WHERE id = $1) ORDER BY 1`,
+      [run_id],
+    )
+    expect(runs).toEqual([
+      { trigger: 'api', updated: 20 },
+      { trigger: 'group', updated: 20 },
+      { trigger: 'group', updated: 20 },
+    ])
+    expect(await database.query('SELECT DISTINCT n FROM analytics.b')).toEqual([{ n: 1 }])
+    await quiet()
+    expect(await runsOf(database, b)).toHaveLength(2)
+  })
+
+  it.each([false, true])(
+    'are cancelled together while they wait and while they run, force: %s',
+    async (force) => {
+      const ids = await group()
+      const cancel = (id: string) => api.post(`/runs/${id}/cancel${force ? '?force=true' : ''}`)
+      await api.post(`/pipelines/${ids.a}/run`)
+      await database.query('SELECT etl.request_due_runs()')
+      const waiting = await currentRuns(ids)
+      await cancel(waiting[1]!)
+      expect(await statusesOf(waiting)).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
+      await runner()
+      await runEnded(database, (await api.post(`/pipelines/${ids.a}/run`)).json().run_id)
+      const lock = await database.client()
+      await lock.query('BEGIN; LOCK TABLE analytics.b IN SHARE MODE')
+      await database.query('UPDATE content.numbers SET n = 2')
+      await api.post(`/pipelines/${ids.a}/run`)
+      await waitFor(
+        async () =>
+          (
+            await database.query(
+              "SELECT FROM pg_locks WHERE NOT granted AND relation = 'analytics.b'::regclass",
+            )
+          ).length > 0,
+        { what: 'the group to wait for the lock' },
+      )
+      const running = await currentRuns(ids)
+      await cancel(running[0]!)
+      if (force) expect(new Set(await statusesOf(running))).toEqual(new Set(['CANCELLED']))
+      await lock.query('ROLLBACK')
+      for (const id of running) await runEnded(database, id)
+      expect(new Set(await statusesOf(running))).toEqual(new Set(['CANCELLED']))
+      await quiet()
+      expect(await database.query('SELECT DISTINCT n FROM analytics.a')).toEqual([{ n: 0 }])
+      await runEnded(database, (await api.post(`/pipelines/${ids.b}/run`)).json().run_id)
+      expect(await database.query('SELECT DISTINCT n FROM analytics.a')).toEqual([{ n: 2 }])
+    },
+  )
+})

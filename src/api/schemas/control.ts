@@ -5,7 +5,7 @@ import { PIPELINE_STATUSES } from '../../model/status.js'
 import { line, text } from '../../model/text.js'
 import type { PipelineOverview } from '../services/pipelines.js'
 import { RUN_REQUESTED_EXAMPLE } from './examples.js'
-import { dueToWire, dueWire } from './order.js'
+import { dueToWire, dueWire, groupWire } from './order.js'
 import { flag } from './page.js'
 import { runToWire, runWire } from './run.js'
 import { waitTime } from './wait-time.js'
@@ -113,6 +113,7 @@ export const statusWire = z
     current_run: runWire.nullable().describe('The run that is requested or in progress.'),
     last_run: runWire.nullable().describe('The last run that ended.'),
     due: dueWire.nullable().describe('Why it has to run although no run was requested. null: it does not.'),
+    group: groupWire,
     lag: z
       .object({ seconds_since_success: z.number().describe('Time since the last success.') })
       .nullable()
@@ -125,6 +126,7 @@ export function statusToWire({
   current,
   last,
   due,
+  group,
   secondsSinceSuccess,
 }: PipelineOverview): z.infer<typeof statusWire> {
   return {
@@ -135,6 +137,7 @@ export function statusToWire({
     current_run: current === null ? null : runToWire(current),
     last_run: last === null ? null : runToWire(last),
     due: due === null ? null : dueToWire(due),
+    group: group === null ? null : [...group],
     lag: secondsSinceSuccess === null ? null : { seconds_since_success: secondsSinceSuccess },
   }
 }

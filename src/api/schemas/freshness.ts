@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { explainStaleness, type Freshness, STALE_CODES } from '../../model/freshness.js'
+import { heldBackToWire, heldBackWire } from './run.js'
 
 export const freshnessWire = z
   .object({
@@ -36,6 +37,12 @@ export const freshnessWire = z
       })
       .nullable()
       .describe('Why it is too old. null: it is not.'),
+    held_back: heldBackWire
+      .extend({ age_seconds: z.number().nullable().describe('How long that transaction has been open.') })
+      .nullable()
+      .describe(
+        'What held the checkpoint back in the last run, so that the next one reads rows again; the data need not be too old. null: nothing.',
+      ),
   })
   .meta({
     id: 'Freshness',
@@ -50,12 +57,14 @@ export const freshnessWire = z
         breached: true,
         due_at: '2026-07-01T06:04:56.000000Z',
         cause: { code: 'NO_RUNNER', detail: 'No runner is alive.', hint: 'Start one with "vitrina runner".' },
+        held_back: null,
       },
     ],
   })
 
 export function freshnessToWire(freshness: Freshness): z.infer<typeof freshnessWire> {
-  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause, neededSeconds, neededBy } = freshness
+  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause, neededSeconds, neededBy, heldBack } =
+    freshness
   const isKnown = ageSeconds !== null && budgetSeconds !== null
   return {
     data_as_of: dataAsOf,
@@ -67,5 +76,6 @@ export function freshnessToWire(freshness: Freshness): z.infer<typeof freshnessW
     breached,
     due_at: dueAt,
     cause: cause === null ? null : { code: cause.code, ...explainStaleness(cause) },
+    held_back: heldBack === null ? null : { ...heldBackToWire(heldBack), age_seconds: heldBack.seconds },
   }
 }

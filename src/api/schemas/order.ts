@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { type Due, explainHeld, explainOrderProblem, HELD_CODES, type OrderGraph } from '../../model/order.js'
+import {
+  type Due,
+  explainHeld,
+  explainOrderProblem,
+  HELD_CODES,
+  ORDER_PROBLEMS,
+  type OrderGraph,
+} from '../../model/order.js'
 import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
 
 export const dueWire = z
@@ -39,12 +46,20 @@ export function dueToWire({ since, changed, runId, held }: Due): z.infer<typeof 
   }
 }
 
+export const groupWire = z
+  .array(z.string())
+  .nullable()
+  .describe(
+    'The names of the pipelines whose marts are published in one transaction with its own, itself included. null: it is published by itself.',
+  )
+
 const nodeWire = z.object({
   id: z.string().describe('The id of the pipeline.'),
   name: z.string().describe('Its name.'),
   status: z.enum(PIPELINE_STATUSES).describe('Its status.'),
   enabled: z.boolean().describe('Runners run only enabled pipelines.'),
   target: z.string().describe('What it fills.'),
+  group: groupWire,
   due: dueWire.nullable().describe('Why it has to run although no run was requested. null: it does not.'),
   last_run: z
     .object({
@@ -76,20 +91,21 @@ export const graphWire = z
     problems: z
       .array(
         z.object({
-          pipeline_id: z.string().describe('The pipeline that does not follow.'),
-          code: z.enum(['AFTER_UNKNOWN', 'ORDER_CYCLE']).describe('The reason, for programs.'),
-          about: z.string().describe('The name or the table that is not followed.'),
+          pipeline_id: z.string().describe('The pipeline that does not follow, or is not in its group.'),
+          code: z.enum(ORDER_PROBLEMS).describe('The reason, for programs.'),
+          about: z.string().describe('The name or the table that this is about.'),
           detail: z.string().describe('The same as a sentence.'),
         }),
       )
-      .describe('What is not followed although it could be.'),
+      .describe('What is not followed, or not published together, although it could be.'),
   })
   .meta({ id: 'OrderGraph' })
 
 export function graphToWire({ nodes, edges, problems }: OrderGraph): z.infer<typeof graphWire> {
   return {
-    nodes: nodes.map(({ id, name, status, enabled, target, due, lastRun }) => ({
+    nodes: nodes.map(({ id, name, status, enabled, target, group, due, lastRun }) => ({
       ...{ id, name, status, enabled, target },
+      group: group === null ? null : [...group],
       due: due === null ? null : dueToWire(due),
       last_run:
         lastRun === null

@@ -95,7 +95,8 @@ const lineWire = z
       .number()
       .nullable()
       .describe('The time between two scheduled runs: older data is late.'),
-    next_run_at: when('When it runs next.'),
+    next_run_at: when('When it runs next by its schedule.'),
+    freshness_due_at: when('When a run is requested to keep the data fresh.'),
     last_success_at: when('When a run last succeeded.'),
     data_as_of: when('The mart contains everything that was committed in the source before this time.'),
     budget_seconds: z.number().nullable().describe('How old its data may become; null: not limited.'),
@@ -156,6 +157,7 @@ function lineToWire(line: PipelineLines['page']['items'][number]): z.infer<typeo
     schedule_timezone: line.scheduleTimezone,
     schedule_period_ms: line.periodMs,
     next_run_at: line.nextRunAt,
+    freshness_due_at: line.freshnessDueAt,
     last_success_at: line.lastSuccessAt,
     data_as_of: line.dataAsOf,
     budget_seconds: line.budgetSeconds,

@@ -1,10 +1,9 @@
 import type { Freshness, StaleCause } from '../../model/freshness.js'
 import type { FreshnessStore } from '../../ports/freshness-store.js'
 import type { Inspector } from '../../ports/inspector.js'
+import { LockSearch } from './lock-search.js'
 import type { PipelineService } from './pipelines.js'
 
-/** Longer than two short statements should take. */
-const LOCK_SEARCH_MS = 5_000
 /** A run that is in progress may wait for a lock; the meta store cannot know. */
 const MAY_WAIT: ReadonlySet<StaleCause['code']> = new Set([
   ...(['RETRYING', 'HELD_BACK', 'PAUSING', 'FIRST_LOAD', 'SLOW_FIRST_BATCH'] as const),
@@ -21,12 +20,12 @@ interface FreshnessParts {
 export class FreshnessService {
   readonly #store: FreshnessStore
   readonly #pipelines: PipelineService
-  readonly #inspector: FreshnessParts['inspector']
+  readonly #locks: LockSearch
 
   constructor({ store, pipelines, inspector }: FreshnessParts) {
     this.#store = store
     this.#pipelines = pipelines
-    this.#inspector = inspector
+    this.#locks = new LockSearch(inspector)
   }
 
   async get(pipelineId: string): Promise<Freshness> {
@@ -47,9 +46,7 @@ export class FreshnessService {
     if (found.cause === null || !MAY_WAIT.has(found.cause.code)) return found
     const pipeline = await this.#pipelines.get(found.pipelineId)
     // Without it, the cause that the meta store knows is still true.
-    const blocker = await this.#inspector
-      .blocker(pipeline, AbortSignal.timeout(LOCK_SEARCH_MS))
-      .catch(() => null)
+    const blocker = await this.#locks.find(pipeline)
     return blocker === null ? found : { ...found, cause: { code: 'LOCK', ...blocker } }
   }
 }

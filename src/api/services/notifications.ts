@@ -11,6 +11,7 @@ import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { Channels, ChannelType } from '../../ports/channels.js'
 import type { NotificationStore } from '../../ports/notification-store.js'
 import { redactText } from '../../telemetry/redact.js'
+import { RateLimit } from '../auth/rate-limit.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
@@ -32,6 +33,9 @@ export interface TestOutcome {
   readonly hint: string | null
 }
 
+/** Every event is compared with every rule, in the transaction that causes it. */
+const MOST_RULES = 200
+const TESTS_PER_MINUTE = 10
 const NO_DELIVERY = { lastSentAt: null, lastError: null, lastErrorAt: null, pending: 0, dead: 0 }
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 /** Events after which a rule can report a recovery. */
@@ -40,6 +44,12 @@ const RECOVERABLE: ReadonlySet<string> = new Set(['failed', 'brake', 'stale'])
 export class NotificationService {
   readonly #store: NotificationStore
   readonly #channels: Channels
+
+  /** A test is a real message: no operator must be able to fill a mailbox with them. */
+  readonly #tests = new RateLimit(TESTS_PER_MINUTE, undefined, {
+    what: 'test messages to this channel',
+    setting: null,
+  })
 
   constructor(store: NotificationStore, channels: Channels) {
     this.#store = store
@@ -52,6 +62,7 @@ export class NotificationService {
 
   async create(spec: RuleSpec, author: Author): Promise<NotificationRule> {
     this.#require(spec)
+    if ((await this.#store.listRules()).length >= MOST_RULES) throw tooManyRules()
     const made = await this.#store.createRule(spec, author)
     if (made === 'taken') throw taken(spec.name)
     return made
@@ -103,6 +114,7 @@ export class NotificationService {
   /** Sends a real message, not through the outbox: the caller waits for the response of the receiver. */
   async test(channel: string): Promise<TestOutcome> {
     this.#requireChannel(channel)
+    this.#tests.take(channel)
     const at = new Date().toISOString()
     const event = {
       ...{ id: 0, at, event: 'test', key: '', data: {} },
@@ -146,6 +158,15 @@ export class NotificationService {
       field: 'channel',
     })
   }
+}
+
+function tooManyRules(): VitrinaError {
+  return new VitrinaError(
+    'REQUEST_INVALID',
+    `There are ${MOST_RULES} notification rules, which is the maximum.`,
+    'Delete a rule, or select more pipelines with one: by tags, or by names with *.',
+    { field: 'name' },
+  )
 }
 
 function notForRules(): VitrinaError {

@@ -29,6 +29,7 @@ export function pipelineMistakes(draft: Draft, rules: PipelineRules): Mistake[] 
     ...checkMistakes(draft, rules.targets),
     ...connectionMistakes(draft, rules.connections),
     ...keyMistakes(draft),
+    ...groupMistakes(draft, rules.targets),
     ...scheduleMistakes(draft),
     ...taskPlanMistakes(draft.tasks ?? []),
     ...typeMistakes(draft),
@@ -159,6 +160,27 @@ function keyMistakes(draft: Draft): Mistake[] {
   if (key_columns !== undefined && new Set(key_columns).size < key_columns.length)
     found.push(mistake('key_columns', 'KEY_DOUBLED', 'must contain each column once'))
   return found
+}
+
+/** A group is one transaction in a database of PostgreSQL, and one stream for each member. */
+function groupMistakes(draft: Draft, targets: Targets): Mistake[] {
+  if (draft.consistency !== 'group') return []
+  const { target_table, tasks = [], parallelism = 1, engine = 'local' } = draft
+  const target = tasks.at(-1)?.target_table ?? target_table
+  const refused: [boolean, string][] = [
+    [
+      target !== undefined && kindOf(target, targets) !== null,
+      'group requires a table of PostgreSQL as target',
+    ],
+    [draft.freshness === 'live', 'group cannot be combined with freshness live'],
+    [draft.mode === 'incremental' && draft.capture === 'wal', 'group cannot be combined with capture wal'],
+    [parallelism !== 1, 'group requires parallelism 1'],
+    [engine !== 'local', 'group requires engine local'],
+    [draft.shared_target === true, 'group cannot be combined with shared_target'],
+  ]
+  return refused.flatMap(([applies, message]) =>
+    applies ? [mistake('consistency', 'GROUP_UNSUPPORTED', message)] : [],
+  )
 }
 
 /** What is wrong with a schedule and its time zone. */

@@ -18,6 +18,7 @@ export interface PipelineOverview {
   readonly current: Run | null
   readonly last: Run | null
   readonly due: Due | null
+  readonly group: readonly string[] | null
   readonly secondsSinceSuccess: number | null
 }
 
@@ -58,7 +59,8 @@ export class PipelineService {
     const pipeline = await this.get(id)
     const runs = await this.#catalog.currentAndLastRun(id)
     const due = await this.#catalog.dueOf(id)
-    return { pipeline, ...runs, due, secondsSinceSuccess: await this.#catalog.secondsSinceSuccess(id) }
+    const group = await this.#catalog.groupOf(id)
+    return { pipeline, ...runs, due, group, secondsSinceSuccess: await this.#catalog.secondsSinceSuccess(id) }
   }
 
   async state(id: string): Promise<State> {

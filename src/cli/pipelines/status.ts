@@ -5,7 +5,7 @@ import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { describeRun } from '../server/watch-run.js'
-import type { Run, Status } from '../server/wire.js'
+import type { Freshness, Run, Status } from '../server/wire.js'
 import { duration, moment, printFields } from '../show.js'
 
 type Flags = ServerFlags & FormatFlags
@@ -41,6 +41,7 @@ async function status(name: string, flags: Flags): Promise<void> {
     'current run': runLine(answer.current_run),
     'last run': runLine(answer.last_run),
     due: dueLine(answer.due),
+    'published with': (answer.group ?? []).filter((one) => one !== answer.name).join(', ') || null,
     'last success':
       answer.lag === null ? 'never' : `${duration(answer.lag.seconds_since_success * 1000)} ago`,
   })
@@ -61,7 +62,13 @@ async function freshness(name: string, flags: Flags): Promise<void> {
     'too old': answer.breached ? 'yes' : 'no',
     cause:
       answer.cause === null ? null : `${answer.cause.code}: ${answer.cause.detail}\n${answer.cause.hint}`,
+    ...(answer.held_back === null ? {} : { 'held back': heldBackLine(answer.held_back) }),
   })
+}
+
+function heldBackLine({ reason, pid, age_seconds }: NonNullable<Freshness['held_back']>): string {
+  const session = pid === null ? '' : ` (session ${pid})`
+  return `${reason}${session}${age_seconds === null ? '' : `, open for ${duration(age_seconds * 1000)}`}`
 }
 
 async function state(name: string, flags: Flags): Promise<void> {

@@ -16,6 +16,7 @@ export type Run = Get<'/pipelines/{id}/runs'>['items'][number]
 export type RunDetail = Get<'/runs/{id}'>
 export type LogLine = Get<'/runs/{id}/log'>['items'][number]
 export type Status = Get<'/pipelines/{id}/status'>
+export type Freshness = Get<'/pipelines/{id}/freshness'>
 export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
 export type CheckState = Get<'/checks'>['items'][number]
 export type Validation = Post<'/validate', 200>

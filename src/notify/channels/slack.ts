@@ -10,8 +10,8 @@ export function slackChannel(config: { readonly url: string }, { allowed }: Chan
     host: url.host,
     async send({ text, signal }: Outgoing) {
       const words = [`*${escaped(text.title)}*`, ...text.lines.map(escaped), `<${text.link}|Open in Vitrina>`]
-      const body = JSON.stringify({ text: words.join('\n'), unfurl_links: false })
-      return accepted(url.hostname, await post({ url, body, headers: {}, allowed, signal }))
+      const body = JSON.stringify({ text: words.join('\n'), unfurl_links: false, unfurl_media: false })
+      return accepted(url, await post({ url, body, headers: {}, allowed, signal }))
     },
   }
 }

@@ -32,7 +32,7 @@ export function teamsChannel(config: { readonly url: string }, { allowed }: Chan
         content: card,
       }
       const body = JSON.stringify({ type: 'message', attachments: [attachment] })
-      return accepted(url.hostname, await post({ url, body, headers: {}, allowed, signal }))
+      return accepted(url, await post({ url, body, headers: {}, allowed, signal }))
     },
   }
 }

@@ -26,7 +26,7 @@ export function telegramChannel(config: TelegramConfig, { allowed }: ChannelOpti
         text: words + end,
         link_preview_options: { is_disabled: true },
       })
-      return accepted(url.hostname, await post({ url, body, headers: {}, allowed, signal }))
+      return accepted(url, await post({ url, body, headers: {}, allowed, signal }), [config.token])
     },
   }
 }

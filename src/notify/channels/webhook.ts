@@ -37,7 +37,7 @@ export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: Ch
         'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
         'webhook-signature': signer.sign(message.id, now, body),
       }
-      return accepted(url.hostname, await post({ url, body, headers, allowed, signal }))
+      return accepted(url, await post({ url, body, headers, allowed, signal }))
     },
   }
 }

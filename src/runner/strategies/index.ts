@@ -19,6 +19,13 @@ const incremental: StepsOf = (transfer, pipeline) => [
 const sweep: StepsOf = (transfer, { mode, capture, deletes }) =>
   deletes === 'sweep' && !(mode === 'incremental' && capture === 'wal') ? [transfer.sweep()] : []
 
+/**
+ * In a group every row is computed, so that all marts show one state of the source: changes since a checkpoint are
+ * found in other snapshots.
+ */
+export const groupSteps: StepsOf = (transfer, pipeline) =>
+  pipeline.mode === 'full' ? full(transfer, pipeline) : [transfer.recompute(), ...sweep(transfer, pipeline)]
+
 /** R4.2. The first step of a task plan reads the rows and the others transform them; the rows that are read are the same. */
 export const STRATEGIES: Record<Strategy, StepsOf> = {
   sql_full: full,

@@ -1,4 +1,6 @@
 import { VitrinaError } from '../../model/errors.js'
+import { LOGINS } from '../../model/logins.js'
+import type { HeldBack } from '../../model/run.js'
 import type { Session } from '../../postgres/session.js'
 import { TIMELINE } from '../../postgres/timeline.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js'
@@ -20,6 +22,27 @@ export async function sweepStart(session: Session): Promise<SweepFrom> {
     `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`,
   )
   return { from: row!.from!, system: row!.system! }
+}
+
+/** The transaction that `from` waits for; null: it has ended, or this login may not see it. Our own ones end by themselves. */
+export async function openSince(session: Session, { from }: SweepFrom): Promise<HeldBack | null> {
+  const [row] = await session.rows(
+    `SELECT a.pid::text, coalesce(a.xact_start, a.query_start)::text AS began, a.application_name AS name, a.state, NULL AS prepared
+       FROM pg_stat_activity a
+      WHERE a.backend_xid::text = ($1::numeric % 4294967296)::text AND a.pid <> pg_backend_pid() AND a.usename <> ALL ($2::name[])
+     UNION ALL
+     SELECT NULL, p.prepared::text, NULL, NULL, p.gid FROM pg_prepared_xacts p WHERE p.transaction::text = ($1::numeric % 4294967296)::text
+     LIMIT 1`,
+    [from, Object.values(LOGINS)],
+  )
+  if (row === undefined) return null
+  const who = row.name === null || row.name === '' ? '' : ` of ${row.name}`
+  const what =
+    row.prepared === null
+      ? `an open transaction${who} (${row.state}) could still commit changes`
+      : `the prepared transaction "${row.prepared}" is neither committed nor rolled back`
+  const pid = row.pid === null ? null : Number(row.pid)
+  return { reason: `${what}, so that newer ones are read again`, pid, since: row.began ?? null }
 }
 
 // The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.

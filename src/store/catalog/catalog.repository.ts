@@ -42,7 +42,7 @@ import {
   listQuarantine,
   listRunners,
 } from './history.js'
-import { dueOf, orderGraph, pipelinesWithoutReads } from './order.js'
+import { dueOf, groupOf, orderGraph, pipelinesWithoutReads } from './order.js'
 import { fleetSummary, listPipelineLines } from './overview.js'
 import { pageOf, readCursor } from './page.js'
 import { listRuns, runSurroundings } from './runs.js'
@@ -118,6 +118,10 @@ export class CatalogRepository implements Catalog {
 
   orderGraph(): Promise<OrderGraph> {
     return orderGraph(this.#database)
+  }
+
+  groupOf(pipelineId: string): Promise<readonly string[] | null> {
+    return groupOf(this.#database, pipelineId)
   }
 
   dueOf(pipelineId: string): Promise<Due | null> {

@@ -107,15 +107,13 @@ export class CatalogControlRepository implements RunControl {
   cancelRun(runId: string, author: Author, { force }: CancelManner): Promise<Run | null> {
     return this.#database.transaction(async (session) => {
       await signTransaction(session, author)
-      // The lock of the pipeline first, as the runner takes it: a concurrent claim comes before or after this.
-      await session.query(
-        'SELECT FROM etl.etl_pipelines WHERE id = (SELECT pipeline_id FROM etl.etl_runs WHERE id = $1) FOR UPDATE',
-        [runId],
-      )
+      await lockUnit(session, runId)
       const run = await findRun(session, runId)
       if (run === null) return null
       const cancel = await cancellerOf(session, run, force)
       if (!(await cancel(session, run))) return run
+      for (const mate of await matesOf(session, run))
+        await (await cancellerOf(session, mate, force))(session, mate)
       await writeAudit(session, author, {
         action: 'run.cancel',
         kind: 'run',
@@ -256,6 +254,36 @@ async function findRuns(session: Queryable, ids: readonly string[]): Promise<Run
      SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
       WHERE r.id = ANY ($1) ORDER BY (SELECT max(steps) FROM depth WHERE depth.pipeline_id = p.id), p.name, r.id`,
     [ids],
+  )
+  return rows.map(toRun)
+}
+
+/**
+ * The lock of the pipeline first, as the runner takes it: a concurrent claim comes before or after this. With those of
+ * its group, in the order in which everything locks several of them.
+ */
+async function lockUnit(session: Queryable, runId: string): Promise<void> {
+  await session.query(
+    `WITH own AS (SELECT pipeline_id FROM etl.etl_runs WHERE id = $1)
+     SELECT FROM etl.etl_pipelines p
+      WHERE p.id IN (SELECT pipeline_id FROM own
+                     UNION SELECT m.pipeline_id FROM own JOIN etl.etl_pipeline_groups g USING (pipeline_id) JOIN etl.etl_pipeline_groups m USING (head_id)
+                     UNION SELECT r.pipeline_id FROM etl.etl_runs r WHERE r.group_run = (SELECT group_run FROM etl.etl_runs WHERE id = $1))
+      ORDER BY p.id FOR UPDATE`,
+    [runId],
+  )
+}
+
+/** Runs of its group that would begin, or are published, together with this one: a group is cancelled as a whole. */
+async function matesOf(session: Queryable, { id, pipelineId }: Run): Promise<Run[]> {
+  const rows = await session.query<RunRow>(
+    `SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id AND p.current_run_id = r.id
+      WHERE r.id <> $1 AND (
+        r.status = 'RUNNING' AND r.group_run = (SELECT o.group_run FROM etl.etl_runs o WHERE o.id = $1)
+        OR r.status = 'REQUESTED' AND p.status = 'RUN_REQUESTED'
+           AND $1 = (SELECT q.current_run_id FROM etl.etl_pipelines q WHERE q.id = $2)
+           AND p.id IN (SELECT m.pipeline_id FROM etl.etl_pipeline_groups g JOIN etl.etl_pipeline_groups m USING (head_id) WHERE g.pipeline_id = $2))`,
+    [id, pipelineId],
   )
   return rows.map(toRun)
 }

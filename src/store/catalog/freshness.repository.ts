@@ -9,9 +9,14 @@ const FRESHNESS = `
   SELECT p.id AS "pipelineId", etl.rfc3339(as_of.at) AS "dataAsOf", ${AGE} AS "ageSeconds", f.budget_seconds AS "budgetSeconds",
          ${TOO_OLD} AS breached, etl.rfc3339(f.due_at) AS "dueAt", f.needed_seconds AS "neededSeconds",
          (SELECT n.name FROM etl.etl_pipelines n WHERE n.id = f.needed_by) AS "neededBy",
-         CASE WHEN ${TOO_OLD} THEN etl.staleness(p.id) END AS cause
+         CASE WHEN ${TOO_OLD} THEN etl.staleness(p.id) END AS cause, held.back AS "heldBack"
     FROM etl.etl_pipelines p LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
-   CROSS JOIN LATERAL (SELECT etl.data_as_of(p.id) AS at) as_of`
+   CROSS JOIN LATERAL (SELECT etl.data_as_of(p.id) AS at) as_of
+    LEFT JOIN LATERAL (
+      SELECT r.held_back || jsonb_build_object('seconds', date_part('epoch', clock_timestamp() - (r.held_back ->> 'since')::timestamptz)) AS back
+        FROM (SELECT n.held_back FROM etl.etl_runs n WHERE n.pipeline_id = p.id AND n.status IN ('RUNNING', 'SUCCESS')
+               ORDER BY n.requested_at DESC, n.id DESC LIMIT 1) r
+       WHERE jsonb_typeof(r.held_back) = 'object') held ON true`
 
 export class CatalogFreshnessRepository implements FreshnessStore {
   readonly #database: Database

@@ -8,10 +8,15 @@ const DUE = `jsonb_build_object('since', etl.rfc3339(h.since), 'runId', h.planne
   'held', CASE WHEN h.code IS NOT NULL THEN jsonb_build_object('code', h.code,
             'upstream', (SELECT u.name FROM etl.etl_pipelines u WHERE u.id = h.upstream_id)) END)`
 
+/** The names of the members of the group of a pipeline. */
+const GROUP = `(SELECT array_agg(m.name ORDER BY o.place, m.name) FROM etl.etl_pipeline_groups g
+   JOIN etl.etl_pipeline_groups o USING (head_id) JOIN etl.etl_pipelines m ON m.id = o.pipeline_id WHERE g.pipeline_id = p.id)`
+
 export async function orderGraph(database: Queryable): Promise<OrderGraph> {
   const nodes = await database.query<OrderNode & { id: string }>(
     `WITH pending AS MATERIALIZED (SELECT * FROM etl.pending_pipelines())
      SELECT p.id, p.name, p.status, p.enabled, coalesce(t.address, p.target_table) AS target,
+            ${GROUP} AS "group",
             (SELECT ${DUE} FROM pending h WHERE h.pipeline_id = p.id) AS due,
             (SELECT jsonb_build_object('id', r.id, 'status', r.status, 'finishedAt', etl.rfc3339(r.finished_at),
                                        'rowsWritten', r.rows_written, 'rowsDeleted', r.rows_deleted)
@@ -27,6 +32,12 @@ export async function orderGraph(database: Queryable): Promise<OrderGraph> {
       WHERE NOT EXISTS (SELECT FROM etl.etl_pipelines u WHERE u.name = wanted)
      UNION ALL
      SELECT DISTINCT r.pipeline_id, 'ORDER_CYCLE', split_part(r.identity, '|', 2) FROM etl.etl_pipeline_reads r WHERE r.closes_cycle
+     UNION ALL
+     SELECT DISTINCT p.id, 'GROUP_APART', e.via FROM etl.etl_pipelines p JOIN etl.pipeline_edges e ON e.downstream_id = p.id AND e.kind = 'lineage'
+       JOIN etl.etl_pipelines u ON u.id = e.upstream_id
+      WHERE p.consistency = 'group' AND u.consistency = 'group' AND p.enabled AND u.enabled
+        AND lower(p.target_connection) IS NOT DISTINCT FROM lower(u.target_connection)
+        AND NOT EXISTS (SELECT FROM etl.etl_pipeline_groups g WHERE g.pipeline_id = p.id)
      ORDER BY 1, 2, 3`,
   )
   return { nodes, edges, problems }
@@ -39,6 +50,15 @@ export async function dueOf(database: Queryable, pipelineId: string): Promise<Du
     [pipelineId],
   )
   return row?.due ?? null
+}
+
+/** Null: the mart of the pipeline is published by itself. */
+export async function groupOf(database: Queryable, pipelineId: string): Promise<readonly string[] | null> {
+  const [row] = await database.query<{ group: string[] | null }>(
+    `SELECT ${GROUP} AS "group" FROM etl.etl_pipelines p WHERE p.id = $1`,
+    [pipelineId],
+  )
+  return row?.group ?? null
 }
 
 /** Pipelines whose tables are not known: created with SQL, or before there was an order. */

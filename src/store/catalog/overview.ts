@@ -23,7 +23,7 @@ const LINES = `
          p.schedule_timezone AS "scheduleTimezone", etl.rfc3339(p.next_run_at) AS "nextRunAt",
          etl.rfc3339(success.at) AS "lastSuccessAt",
          etl.rfc3339(CASE p.freshness WHEN 'live' THEN etl.data_as_of(p.id) ELSE f.data_as_of END) AS "dataAsOf",
-         f.budget_seconds AS "budgetSeconds", held.count AS quarantined,
+         f.budget_seconds AS "budgetSeconds", etl.rfc3339(f.due_at) AS "freshnessDueAt", held.count AS quarantined,
          active.run AS current, ended.run AS last, bars.bars,
          jsonb_build_object('counts', counts.found, 'rows', whole.found) AS compared
     FROM chosen p

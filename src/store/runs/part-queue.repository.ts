@@ -291,6 +291,7 @@ function toPartClaim(row: ClaimedRow): PartClaim {
     trigger: row.trigger,
     traceparent: row.traceparent,
     waitedMs: 0,
+    group: null,
     control: { pause: false, cancel: false, batchSize: row.batch_size },
     part: row.part,
     range: { lo: row.lo, hi: row.hi },

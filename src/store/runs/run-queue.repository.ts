@@ -26,7 +26,7 @@ import {
 import type { CheckedOptions, Measured, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
 import { redactText } from '../../telemetry/redact.js'
 import { ALIVE } from '../alive.js'
-import type { Database } from '../database.js'
+import type { Database, Queryable } from '../database.js'
 import { MetaStore } from '../meta-store.js'
 import { type PipelineRow, toPipeline } from '../rows.js'
 import { HELD } from '../status-lists.js'
@@ -59,6 +59,8 @@ interface ClaimedRun {
   readonly trigger: string
   readonly traceparent: string | null
   readonly previousEnd: AttemptEnd | null
+  /** The group of the pipeline, in order; of itself only the id. Absent: it runs by itself. */
+  readonly members?: readonly (ClaimedRun | { readonly pipeline: { readonly id: string } })[]
   /** Queued pipelines with the same tags and connections. */
   readonly lane: { readonly tags: readonly string[]; readonly source: string; readonly target: string }
 }
@@ -336,33 +338,37 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async finish(claim: Claim, end: RunEnd): Promise<RunTotals | null> {
-    const outcome = end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
     const [row] = await this.#database.query<{ finished: FinishedRun }>(
       'SELECT etl.finish_run($1, $2, $3, $4) AS finished',
-      [claim.pipeline.id, claim.fence, claim.runId, JSON.stringify(outcome)],
+      [claim.pipeline.id, claim.fence, claim.runId, JSON.stringify(toOutcome(end))],
     )
     const { finished } = row!
     if (finished.end === 'lost') throw leaseLost(claim)
     return finished.end === 'ended' ? toTotals(finished.run) : null
   }
 
-  async release(claim: Claim, release: Release): Promise<boolean> {
-    const lost = release.end === 'connection_lost' ? release : null
-    // Recorded now, not at the next claim: until a runner claims it, users see why there is no progress.
-    const released = await this.#database.query(
-      `WITH released AS (
-         UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
-          WHERE id = $1 AND fence = $2 AND status IN ${HELD} RETURNING id),
-       noted AS (
-         UPDATE etl.etl_runs r SET attempts = etl.with_attempt(r, $4, $5, $6, $7)
-           FROM released WHERE r.id = $3)
-       SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
-      [
-        ...[claim.pipeline.id, claim.fence, claim.runId, release.end],
-        ...[lost === null ? null : redactText(lost.error), lost?.code ?? null, lost?.hint ?? null],
-      ],
+  async finishGroup(
+    group: readonly { readonly claim: Claim; readonly end: RunEnd }[],
+  ): Promise<RunTotals[] | null> {
+    const runs = group.map(({ claim, end }) => ({
+      ...{ pipeline: claim.pipeline.id, fence: claim.fence, run: claim.runId, outcome: toOutcome(end) },
+    }))
+    const [row] = await this.#database.query<{ finished: FinishedGroup }>(
+      'SELECT etl.finish_group($1) AS finished',
+      [JSON.stringify(runs)],
     )
-    return released.length === 1
+    const { finished } = row!
+    if (finished.end === 'lost') throw leaseLost(group[0]!.claim)
+    return finished.end === 'ended' ? finished.runs.map(toTotals) : null
+  }
+
+  release(claims: readonly Claim[], release: Release): Promise<boolean[]> {
+    // All at once: a group that is taken over includes what its holder held.
+    return this.#database.transaction(async (session) => {
+      const released: boolean[] = []
+      for (const claim of claims) released.push(await releaseOne(session, claim, release))
+      return released
+    })
   }
 
   async dueSchedules(): Promise<{ now: string; pipelines: ScheduledPipeline[] }> {
@@ -473,8 +479,52 @@ export class RunQueueRepository implements RunQueue {
   }
 }
 
+async function releaseOne(session: Queryable, claim: Claim, release: Release): Promise<boolean> {
+  const lost = release.end === 'connection_lost' ? release : null
+  // Recorded now, not at the next claim: until a runner claims it, users see why there is no progress.
+  const released = await session.query(
+    `WITH released AS (
+       UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
+        WHERE id = $1 AND fence = $2 AND status IN ${HELD} RETURNING id),
+     noted AS (
+       UPDATE etl.etl_runs r SET attempts = etl.with_attempt(r, $4, $5, $6, $7)
+         FROM released WHERE r.id = $3)
+     SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
+    [
+      ...[claim.pipeline.id, claim.fence, claim.runId, release.end],
+      ...[lost === null ? null : redactText(lost.error), lost?.code ?? null, lost?.hint ?? null],
+    ],
+  )
+  return released.length === 1
+}
+
+/** The claims of a group name each other. */
 function toClaim(claimed: ClaimedRun): Claim {
-  const { pipeline, previousStatus, previousOwner, cancelRequested, previousEnd, lane: _, ...run } = claimed
+  const { members = [] } = claimed
+  if (members.length === 0) return { ...claimOf(claimed), group: null }
+  const group: Claim[] = []
+  for (const member of members) {
+    const found = 'lane' in member ? member : claimed
+    group.push({ ...claimOf(found), group })
+  }
+  return group.find(({ pipeline }) => pipeline.id === claimed.pipeline.id)!
+}
+
+function toOutcome(end: RunEnd): RunEnd {
+  return end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
+}
+
+function claimOf(claimed: ClaimedRun): Omit<Claim, 'group'> {
+  const {
+    pipeline,
+    previousStatus,
+    previousOwner,
+    cancelRequested,
+    previousEnd,
+    lane: _lane,
+    members: _members,
+    ...run
+  } = claimed
   const recovered = previousStatus !== 'RUN_REQUESTED'
   return {
     ...run,
@@ -500,6 +550,11 @@ const LIVE = "(p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = '
 type FinishedRun =
   | { readonly end: 'lost' | 'repairs' }
   | { readonly end: 'ended'; readonly run: TotalsRow | null }
+
+/** What etl.finish_group returns. */
+type FinishedGroup =
+  | { readonly end: 'lost' | 'repairs' }
+  | { readonly end: 'ended'; readonly runs: readonly (TotalsRow | null)[] }
 
 interface TotalsRow {
   batches: number

@@ -108,7 +108,7 @@ describe('an expired lease', () => {
     }
     for (const [name, call] of Object.entries(late))
       await expect(call(), name).rejects.toMatchObject({ code: 'LEASE_LOST', class: 'stale' })
-    await on.queue.release(old, { end: 'given_back' })
+    await on.queue.release([old], { end: 'given_back' })
     expect({ pipeline: await on.pipelineOf(old), run: await on.runOf(old) }).toEqual(before)
     expect(await on.database.query('SELECT FROM etl.etl_run_batches')).toEqual([])
     expect(await on.database.query('SELECT last_processed_key FROM etl.etl_state')).toEqual([
@@ -132,7 +132,7 @@ describe('an expired lease', () => {
 describe('a run that is handed back', () => {
   it('is claimed at once, without counting a death', async () => {
     const first = await on.aClaim()
-    await on.queue.release(first, { end: 'given_back' })
+    await on.queue.release([first], { end: 'given_back' })
     const second = await on.queue.claim('second', LEASE)
     expect(second).toMatchObject({
       runId: first.runId,

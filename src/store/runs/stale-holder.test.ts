@@ -53,7 +53,7 @@ describe('R3.2 a holder that was replaced', () => {
       () => queue.retrying(old, 7, { message: 'late', code: 'late', hint: 'late' }),
     ]
     for (const call of late) await expect(call()).rejects.toMatchObject({ code: 'LEASE_LOST' })
-    expect(await queue.release(old, { end: 'given_back' })).toBe(false)
+    expect(await queue.release([old], { end: 'given_back' })).toEqual([false])
     expect(await theRun()).toEqual(before)
   })
 
@@ -77,7 +77,7 @@ describe('R3.2 a holder that was replaced', () => {
 describe('R3.7 a run that was handed back', () => {
   it('can no longer be renewed or written by its previous holder', async () => {
     const claim = await aClaim()
-    expect(await queue.release(claim, { end: 'given_back' })).toBe(true)
+    expect(await queue.release([claim], { end: 'given_back' })).toEqual([true])
     await expect(queue.renew(claim, 30)).rejects.toMatchObject({ code: 'LEASE_LOST' })
     const progress = { rows: NO_ROWS, batches: 1 }
     await expect(

@@ -17,7 +17,7 @@ import {
 import type { LogPosition } from '../../checkpoints/checkpoint.js'
 import { VitrinaError } from '../../model/errors.js'
 import { onSide } from '../../postgres/errors.js'
-import type { KeptSessions } from '../../postgres/kept-sessions.js'
+import type { SessionOpener } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import { type Image, relationKey } from '../../scopes/index.js'
 import { momentOf } from '../../sources/postgres/changes.js'
@@ -34,7 +34,7 @@ export interface CapturedParts {
   readonly sourceUrl: string
   readonly signals: Signals
   readonly signal: AbortSignal
-  readonly sessions: KeptSessions
+  readonly sessions: SessionOpener
   /** The server reveals the numbers of its transactions to this login. */
   readonly showsMoments: boolean
   readonly last: LogPosition | null

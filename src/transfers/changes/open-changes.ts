@@ -1,6 +1,6 @@
 import type { Signals } from '../../capture/index.js'
 import { type Claim, sessionName } from '../../model/claim.js'
-import type { KeptSessions } from '../../postgres/kept-sessions.js'
+import type { SessionOpener } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import type { SweepFrom } from '../../sources/postgres/changes.js'
 import { Horizon, type SourceClock } from '../../sources/postgres/horizon.js'
@@ -29,7 +29,7 @@ interface ChangesParts {
   readonly moment: SweepFrom | null
   readonly clock: SourceClock
   readonly signal: AbortSignal
-  readonly sessions: KeptSessions
+  readonly sessions: SessionOpener
   readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
 }
 

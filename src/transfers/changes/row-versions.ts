@@ -1,7 +1,14 @@
+import type { HeldBack } from '../../model/run.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { type Image, relationKey } from '../../scopes/index.js'
-import { canSweepFrom, isNewSince, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
+import {
+  canSweepFrom,
+  isNewSince,
+  openSince,
+  type SweepFrom,
+  sweepStart,
+} from '../../sources/postgres/changes.js'
 import { quoteIdentifier, quoteTable } from '../../sql/identifiers.js'
 import {
   type ChangeSource,
@@ -20,7 +27,7 @@ const FEW_ENTRIES = 2_000
  * to another scope, are not seen.
  */
 export class RowVersions implements ChangeSource {
-  readonly heldBack = null
+  #heldBack: HeldBack | null = null
   readonly waitForChanges = null
   readonly #source: Session
   readonly #trace: QueryTrace
@@ -46,6 +53,10 @@ export class RowVersions implements ChangeSource {
     })
   }
 
+  get heldBack(): HeldBack | null {
+    return this.#heldBack
+  }
+
   get isFirst(): boolean {
     return this.#since === null
   }
@@ -60,29 +71,37 @@ export class RowVersions implements ChangeSource {
 
   read(): Promise<FoundChanges> {
     return onSide('source', 'Searching for changed rows', async () => {
-      const next = { xmin: this.#next }
-      const { trace, tables: all } = this.#trace
-      const unseen = whyUnseen(this.#trace)
-      if (unseen !== null) return { full: unseen, tables: new Map(), next }
-      const since = this.#since!
-      if (!trace.traced) {
-        const hasChanged = await this.#anyChange(
-          all.map(({ name }) => quoteTable(name)),
-          since,
-        )
-        return { full: hasChanged ? trace.reason : null, tables: new Map(), next }
-      }
-      const tables = new Map<string, TableChanges>()
-      for (const { table, capturedAs, columns } of trace.tables) {
-        const images = await readImages(this.#source, {
-          from: `${quoteTable(table)} t WHERE ${isNewSince(since)}`,
-          columns,
-        })
-        if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
-        addImages(tables, relationKey(capturedAs), images)
-      }
-      return { full: null, tables, next }
+      const found = await this.#find()
+      // What was found is found again until the oldest transaction has ended.
+      const isHeld = found.full !== null || found.tables.size > 0
+      this.#heldBack = isHeld ? await openSince(this.#source, this.#next) : null
+      return found
     })
+  }
+
+  async #find(): Promise<FoundChanges> {
+    const next = { xmin: this.#next }
+    const { trace, tables: all } = this.#trace
+    const unseen = whyUnseen(this.#trace)
+    if (unseen !== null) return { full: unseen, tables: new Map(), next }
+    const since = this.#since!
+    if (!trace.traced) {
+      const hasChanged = await this.#anyChange(
+        all.map(({ name }) => quoteTable(name)),
+        since,
+      )
+      return { full: hasChanged ? trace.reason : null, tables: new Map(), next }
+    }
+    const tables = new Map<string, TableChanges>()
+    for (const { table, capturedAs, columns } of trace.tables) {
+      const images = await readImages(this.#source, {
+        from: `${quoteTable(table)} t WHERE ${isNewSince(since)}`,
+        columns,
+      })
+      if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
+      addImages(tables, relationKey(capturedAs), images)
+    }
+    return { full: null, tables, next }
   }
 
   async applied(): Promise<void> {}

@@ -33,6 +33,8 @@ interface RelayParts {
   readonly columns: readonly Column[]
   /** The source is read in one transaction, which a failed or abandoned statement must not end. */
   readonly isInTransaction?: boolean
+  /** So is the target: the transaction of a group. */
+  readonly joins?: boolean
 }
 
 /** Two databases: COPY out of one goes into COPY of the other, and JavaScript never sees a value. */
@@ -84,12 +86,12 @@ export class Relay implements Mover {
    * (298 of 30,000 out of order). A checkpoint taken from the last row of a page would then skip rows of later pages.
    */
   collect(selection: string, into: string, columns: readonly Column[]): Promise<number> {
-    const { target } = this.#parts
+    const { target, joins = false } = this.#parts
     return onSide('target', 'Collecting rows in the target database', async () => {
-      await target.run('BEGIN')
+      if (!joins) await target.run('BEGIN')
       await createTemporary(target, into, columns)
       const rows = await this.#copy(selection, `pg_temp.${into}`, columns)
-      await target.run('COMMIT')
+      if (!joins) await target.run('COMMIT')
       return rows
     })
   }

@@ -38,9 +38,13 @@ export class SelectionRoute implements Route<string> {
   }
 
   static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
-    const { source, session: target, mart: table, examined } = attempt
+    const { source, session: target, mart: table, examined, batches } = attempt
     const { columns } = examined
-    const mover = way === 'pushdown' ? pushdown(target) : await Relay.open({ source, target, table, columns })
+    const { joins } = batches
+    const mover =
+      way === 'pushdown'
+        ? pushdown(target)
+        : await Relay.open({ source, target, table, columns, isInTransaction: joins, joins })
     return new SelectionRoute(attempt, mover, await isEmptyTable(target, table))
   }
 

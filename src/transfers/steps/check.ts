@@ -10,7 +10,8 @@ import type { MartChange } from '../marts/mart.js'
 /**
  * The last step of a run: evaluates the checks of the mart, unless the mart was replaced and they were evaluated before
  * it was published, and records the checks of rows that no row failed. The batches of the run are committed: a check
- * that fails here ends the run as FAILED, and the checkpoint stays where they left it.
+ * that fails here ends the run as FAILED, and the checkpoint stays where they left it. Those of a group are not: nothing
+ * of it is published.
  */
 export class CheckStep implements Step {
   readonly name = 'checks'
@@ -27,15 +28,19 @@ export class CheckStep implements Step {
     const { checks, batches, ledger, claim } = this.#attempt
     const passed = checks.rows.map((one) => rowResult(one, NOTHING_FAILED, 'batch'))
     const found = batches.isDone('replace') ? [] : await this.#evaluate()
-    await ledger.checked([...passed, ...found], { batch: null, session: null })
     const fatal = found.filter(isFatal)
+    const note = () => ledger.checked([...passed, ...found], { batch: null, session: null })
+    // What a group has computed is not there before all of it is.
+    if (batches.joins && fatal.length === 0) batches.whenPublished(note)
+    else await note()
     if (fatal.length > 0) throw failureOf(fatal, finalTarget(claim.pipeline))
     return null
   }
 
   async #evaluate(): Promise<CheckResult[]> {
-    const { session, checks } = this.#attempt
+    const { session, checks, batches } = this.#attempt
     if (checks.mart.length === 0) return []
+    if (batches.joins) return martResults(this.#attempt)
     await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     try {
       return await martResults(this.#attempt)

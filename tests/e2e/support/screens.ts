@@ -140,6 +140,19 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'the checks of the fleet', path: '/checks', prepare: aCheckedPipeline, shows: 'rating_range' },
   {
+    name: 'the overview of a pipeline whose data is too old',
+    path: '/pipelines/$id/overview',
+    prepare: aStalePipeline,
+    shows: /The pipeline is disabled|Пайплайн выключен/,
+  },
+  { name: 'the order of marts that read marts', path: '/order', prepare: aFollower, shows: 'of_marts' },
+  {
+    name: 'the configuration of a mart of marts with a freshness',
+    path: '/pipelines/$id/config',
+    prepare: aFollower,
+    shows: 'on_upstream_failure',
+  },
+  {
     name: 'the connections',
     path: '/settings/connections',
     shows: /Writable tables|Таблицы для записи/,
@@ -220,6 +233,26 @@ async function aCheckedPipeline(stand: ConsoleStand): Promise<string> {
       { name: 'titled', type: 'not_null', column: 'title', on_failure: 'fail' },
       { name: 'enough_films', type: 'row_count', min: 1, usual: 20, on_failure: 'fail' },
     ],
+  })
+  await anEndedRun(stand, id)
+  return id
+}
+
+async function aStalePipeline(stand: ConsoleStand): Promise<string> {
+  const { id } = await aPipeline(stand.database, { freshness: '1s' })
+  await anEndedRun(stand, id)
+  await stand.api.POST('/pipelines/{id}/disable', { params: { path: { id } } })
+  return id
+}
+
+/** Follows a pipeline by its name. */
+async function aFollower(stand: ConsoleStand): Promise<string> {
+  const [known] = await stand.database.query<{ id: string }>(
+    "SELECT id FROM etl.etl_pipelines WHERE name = 'of_marts'",
+  )
+  if (known !== undefined) return known.id
+  const { id } = await aPipeline(stand.database, {
+    ...{ name: 'of_marts', freshness: '1h', after: ['film_dim_full'] },
   })
   await anEndedRun(stand, id)
   return id

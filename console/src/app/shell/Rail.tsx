@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useRouterState } from '@tanstack/react-router'
 import { Tip } from '../../components/Tip.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
@@ -15,6 +15,8 @@ interface Place {
   readonly key: keyof (typeof appTexts)['en']['nav']
   /** The shortcut is `g` and this letter. */
   readonly letter: string
+  /** A screen that is reached from this place. */
+  readonly within?: string
 }
 
 export const PLACES: readonly Place[] = [
@@ -24,7 +26,7 @@ export const PLACES: readonly Place[] = [
   { to: '/quality', icon: 'quality', key: 'quality', letter: 'q' },
   { to: '/checks', icon: 'checks', key: 'checks', letter: 'c' },
   { to: '/quarantine', icon: 'quarantine', key: 'quarantine', letter: 'u' },
-  { to: '/lineage', icon: 'lineage', key: 'lineage', letter: 'l' },
+  { to: '/lineage', icon: 'lineage', key: 'lineage', letter: 'l', within: '/order' },
   { to: '/runners', icon: 'runners', key: 'runners', letter: 'f' },
   { to: '/sources', icon: 'sources', key: 'sources', letter: 'd' },
   { to: '/settings', icon: 'settings', key: 'settings', letter: 's' },
@@ -59,7 +61,8 @@ export function Rail() {
   )
 }
 
-function RailLink({ place: { to, icon, key, letter } }: { readonly place: Place }) {
+function RailLink({ place: { to, icon, key, letter, within } }: { readonly place: Place }) {
+  const isWithin = useRouterState({ select: ({ location }) => location.pathname === within })
   const texts = useTexts(appTexts)
   const label = texts.nav[key]
   useShortcut({ keys: `g ${letter}`, label: texts.goTo(label) }, () => void router().navigate({ to }))
@@ -68,6 +71,7 @@ function RailLink({ place: { to, icon, key, letter } }: { readonly place: Place 
       to={to}
       className={styles.link}
       activeOptions={{ exact: to === '/' }}
+      {...(isWithin ? { 'data-status': 'active' } : {})}
       aria-label={label}
       title={label}
     >

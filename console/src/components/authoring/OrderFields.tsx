@@ -4,7 +4,7 @@ import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
 
-/** Which pipelines it follows, and whether a failure of theirs holds it back. */
+/** Which pipelines it follows, whether a failure of theirs holds it back, and whether marts are published together. */
 export function OrderFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const { after } = spec
@@ -53,6 +53,20 @@ export function OrderFields({ spec, inspection, onChange }: FieldsProps) {
           onChange={(value) => onChange({ on_upstream_failure: value === 'run' ? 'run' : 'wait' })}
         />
         <FieldProblems problems={inspection.problems} field="on_upstream_failure" />
+      </div>
+      <div>
+        <Select
+          label={<FieldLabel name="consistency">{texts.consistency}</FieldLabel>}
+          description={texts.consistencyHint}
+          data={(['none', 'group'] as const).map((value) => ({
+            value,
+            label: texts.consistencyChoices[value],
+          }))}
+          value={spec.consistency}
+          allowDeselect={false}
+          onChange={(value) => onChange({ consistency: value === 'group' ? 'group' : 'none' })}
+        />
+        <FieldProblems problems={inspection.problems} field="consistency" />
       </div>
     </div>
   )

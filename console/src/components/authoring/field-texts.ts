@@ -21,6 +21,10 @@ export const fieldTexts = defineTexts(
     onUpstreamFailure: 'After a failure of one of them',
     onUpstreamFailureHint: 'A pipeline that is followed directly failed or is paused.',
     onUpstreamFailureChoices: { wait: 'Wait until it has recovered', run: 'Run anyway' },
+    consistency: 'Publishing',
+    consistencyHint:
+      'A group: pipelines with this choice that read a common table or follow each other. A query that joins their marts sees one state of the source.',
+    consistencyChoices: { none: 'By itself', group: 'Together with its group' },
     sourceTable: 'Source table',
     sourceTableHint: 'A table or view whose rows are copied to the mart unchanged.',
     sourceColumns: 'Columns',
@@ -115,6 +119,10 @@ export const fieldTexts = defineTexts(
     onUpstreamFailure: 'После сбоя одного из них',
     onUpstreamFailureHint: 'Пайплайн, за которым этот следует напрямую, завершился с ошибкой или на паузе.',
     onUpstreamFailureChoices: { wait: 'Ждать восстановления', run: 'Всё равно запускать' },
+    consistency: 'Публикация',
+    consistencyHint:
+      'Группа: пайплайны с этим выбором, которые читают общую таблицу или следуют друг за другом. Запрос, соединяющий их витрины, видит одно состояние источника.',
+    consistencyChoices: { none: 'Отдельно', group: 'Вместе с группой' },
     sourceTable: 'Таблица-источник',
     sourceTableHint: 'Таблица или представление, строки которых копируются в витрину без изменений.',
     sourceColumns: 'Столбцы',

@@ -89,7 +89,7 @@ function Row({ check, withPipeline }: { readonly check: CheckState; readonly wit
   )
 }
 
-function Found({ check: { message, failed_rows, sample, observed } }: { readonly check: CheckState }) {
+function Found({ check: { type, message, failed_rows, sample, observed } }: { readonly check: CheckState }) {
   const texts = useTexts(dataCheckTexts)
   const format = useFormat()
   if (message === '' && observed === null) return <span className="v-soft">–</span>
@@ -98,7 +98,13 @@ function Found({ check: { message, failed_rows, sample, observed } }: { readonly
       {message === '' ? null : <span>{message}</span>}
       {failed_rows === 0 ? null : <span>{texts.failedRows(failed_rows)}</span>}
       {sample.length === 0 ? null : <span className="v-mono v-soft">{texts.sample(sample.join(', '))}</span>}
-      {observed === null ? null : <span className="v-soft">{texts.observed(format.number(observed))}</span>}
+      {observed === null ? null : (
+        <span className="v-soft">
+          {type === 'freshness'
+            ? texts.age(format.duration(observed * 1000))
+            : texts.observed(format.number(observed))}
+        </span>
+      )}
     </div>
   )
 }

@@ -18,7 +18,7 @@ interface Props {
 /** A pipeline with its status, its last run and why it does not run yet. */
 export function NodeBox({ node, place, follows = '' }: Props) {
   const texts = useTexts(orderTexts)
-  const { id, name, last_run: last } = node
+  const { id, name, group, last_run: last } = node
   return (
     <li
       className={styles.box}
@@ -46,6 +46,9 @@ export function NodeBox({ node, place, follows = '' }: Props) {
         )}
       </span>
       {follows === '' ? null : <span className="v-soft">{texts.follows(follows)}</span>}
+      {group === null ? null : (
+        <span className="v-soft">{texts.together(group.filter((one) => one !== name).join(', '))}</span>
+      )}
     </li>
   )
 }

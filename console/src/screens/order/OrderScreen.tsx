@@ -100,7 +100,11 @@ function Problems({ graph }: { readonly graph: OrderGraph }) {
   return graph.problems.map(({ pipeline_id, code, about }) => (
     <p key={`${pipeline_id} ${about}`} className={styles.note} role="status">
       <Icon name="warn" size={14} /> {names.get(pipeline_id)}:{' '}
-      {code === 'AFTER_UNKNOWN' ? texts.unknownName(about) : texts.cycle(about)}
+      {code === 'AFTER_UNKNOWN'
+        ? texts.unknownName(about)
+        : code === 'ORDER_CYCLE'
+          ? texts.cycle(about)
+          : texts.apart(about)}
     </p>
   ))
 }

@@ -35,6 +35,9 @@ export const orderTexts = defineTexts(
     wrote: (n: number) => pluralEn(n, '# row changed', '# rows changed'),
     unknownName: (name: string) => `after names "${name}", which does not exist.`,
     cycle: (table: string) => `${table} is not followed: the pipelines would follow each other in a circle.`,
+    apart: (table: string) =>
+      `${table} is read over another connection or for transforms: the pipeline runs after its group, not in it.`,
+    together: (names: string) => `published with ${names}`,
     tooMany: (n: number, most: number) =>
       `Shown as a list: ${n} pipelines exceed the graph limit of ${most}.`,
     empty: {
@@ -76,6 +79,9 @@ export const orderTexts = defineTexts(
     wrote: (n: number) => pluralRu(n, 'изменена # строка', 'изменены # строки', 'изменено # строк'),
     unknownName: (name: string) => `В поле after указан «${name}», такого пайплайна нет.`,
     cycle: (table: string) => `${table} не учитывается: пайплайны следовали бы друг за другом по кругу.`,
+    apart: (table: string) =>
+      `${table} читается через другое подключение или для преобразований: пайплайн запускается после своей группы, а не в ней.`,
+    together: (names: string) => `публикуется вместе с ${names}`,
     tooMany: (n: number, most: number) =>
       `Показано списком: ${pluralRu(n, '# пайплайн', '# пайплайна', '# пайплайнов')} при пределе графа ${most}.`,
     empty: {

@@ -7,6 +7,7 @@ import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { activityOf } from '../../facts/activity.js'
+import { nextRunOf } from '../../facts/data-state.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
@@ -24,16 +25,17 @@ const MOST_RESTING = 8
 export function NextPanel({ lines }: Props) {
   const texts = useTexts(overviewTexts)
   const due = lines
-    .filter((line) => line.enabled && line.next_run_at !== null && activityOf(line) !== 'paused')
-    .sort((a, b) => (a.next_run_at ?? '').localeCompare(b.next_run_at ?? ''))
+    .map((line) => ({ line, at: nextRunOf(line) ?? '' }))
+    .filter(({ line, at }) => at !== '' && activityOf(line) !== 'paused')
+    .sort((a, b) => a.at.localeCompare(b.at))
   return (
     <Panel title={texts.next} isFlush={due.length > 0}>
       {due.length === 0 ? (
         <p className={styles.none}>{texts.nextNone}</p>
       ) : (
         <ul className={styles.list}>
-          {due.slice(0, MOST_NEXT).map((line) => (
-            <Next key={line.id} line={line} at={line.next_run_at ?? ''} />
+          {due.slice(0, MOST_NEXT).map(({ line, at }) => (
+            <Next key={line.id} line={line} at={at} />
           ))}
         </ul>
       )}

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Overview, PipelineLine, Runner } from '../../api/wire.js'
 import { activityOf } from '../../facts/activity.js'
-import { dataFactsOf } from '../../facts/data-state.js'
+import { lateOf } from '../../facts/data-state.js'
 import { progressOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -119,16 +119,4 @@ function longestWait(lines: readonly PipelineLine[], now: number): number | null
     .filter((line) => activityOf(line) === 'queued')
     .flatMap(({ current_run: run }) => (run === null ? [] : [now - Date.parse(run.requested_at)]))
   return waits.length === 0 ? null : Math.max(0, ...waits)
-}
-
-/** Only marts with a schedule. */
-function lateOf(lines: readonly PipelineLine[], now: number): { late: number; promised: number } {
-  const states = lines
-    .map((line) => dataFactsOf(line, now))
-    .filter(({ periodMs }) => periodMs !== null)
-    .map(({ state }) => state)
-  return {
-    late: states.filter((state) => state === 'late' || state === 'stale').length,
-    promised: states.length,
-  }
 }

@@ -21,7 +21,7 @@ export const overviewTexts = defineTexts(
       rate: (rate: string) => `${rate} rows/s`,
       longest: (age: string) => `longest wait ${age}`,
       nothing: 'none',
-      marts: (n: number) => pluralEn(n, 'of # mart with a schedule', 'of # marts with a schedule'),
+      marts: (n: number) => pluralEn(n, 'of # mart that must be on time', 'of # marts that must be on time'),
       pipelines: (n: number) => pluralEn(n, 'of # pipeline', 'of # pipelines'),
       rowsOf: (n: number) => pluralEn(n, 'rows of # pipeline', 'rows of # pipelines'),
       noRows: 'no rows',
@@ -96,7 +96,7 @@ export const overviewTexts = defineTexts(
       longest: (age: string) => `дольше всего ${age}`,
       nothing: 'нет',
       marts: (n: number) =>
-        pluralRu(n, 'из # витрины с расписанием', 'из # витрин с расписанием', 'из # витрин с расписанием'),
+        pluralRu(n, 'из # витрины со сроком', 'из # витрин со сроком', 'из # витрин со сроком'),
       pipelines: (n: number) => pluralRu(n, 'из # пайплайна', 'из # пайплайнов', 'из # пайплайнов'),
       rowsOf: (n: number) =>
         pluralRu(n, 'строк из # пайплайна', 'строк из # пайплайнов', 'строк из # пайплайнов'),

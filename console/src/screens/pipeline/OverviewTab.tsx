@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { checkpointQuery } from '../../api/pipeline.js'
+import { useState } from 'react'
+import { orderQuery } from '../../api/order.js'
+import { checkpointQuery, freshnessQuery } from '../../api/pipeline.js'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
 import { FactList } from '../../components/FactList.js'
 import { NumberText } from '../../components/NumberText.js'
@@ -9,7 +11,7 @@ import { ProblemCard } from '../../components/ProblemCard.js'
 import { RunBars } from '../../components/RunBars.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
-import { dataFactsOf } from '../../facts/data-state.js'
+import { dataFactsOf, nextRunOf } from '../../facts/data-state.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
@@ -27,10 +29,16 @@ export function OverviewTab() {
   const { data, error } = useQuery({ ...checkpointQuery(pipeline.id), enabled: isIncremental })
   const now = useNow()
   const isStale = line !== null && line.budget_seconds !== null && dataFactsOf(line, now).state === 'stale'
+  const { isPending } = useQuery({ ...freshnessQuery(pipeline.id), enabled: isStale })
+  const isAwaited = isStale && isPending
+  // The cause may take one line or five: what is below it appears after it, but does not disappear if it comes later.
+  const [isOpen, setIsOpen] = useState(!isAwaited)
+  if (!isAwaited && !isOpen) setIsOpen(true)
   const isPlaced = !isIncremental || data !== undefined || error !== null
+  if (!isOpen) return <StalePanel id={pipeline.id} />
   return (
     <>
-      {isStale ? <StalePanel id={pipeline.id} /> : null}
+      {isStale && !isAwaited ? <StalePanel id={pipeline.id} /> : null}
       <StepGraph pipeline={pipeline} />
       <div className={styles.columns}>
         {line === null ? null : <RecentRuns line={line} />}
@@ -46,7 +54,8 @@ export function OverviewTab() {
 function RecentRuns({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(pipelineTexts)
   const format = useFormat()
-  const { last_run: last, next_run_at: next } = line
+  const last = line.last_run
+  const next = nextRunOf(line)
   const took = last?.duration_ms ?? null
   return (
     <Panel
@@ -63,10 +72,7 @@ function RecentRuns({ line }: { readonly line: PipelineLine }) {
           [texts.lastRunTook, took === null ? null : format.duration(took)],
           [texts.lastRead, last === null ? null : <NumberText key="read" value={last.rows_read} />],
           [texts.lastWritten, last === null ? null : <NumberText key="written" value={last.rows_written} />],
-          [
-            texts.nextRun,
-            next === null || !line.enabled ? texts.byHand : <TimeText key="next" at={next} as="moment" />,
-          ],
+          [texts.nextRun, next === null ? texts.byHand : <TimeText key="next" at={next} as="moment" />],
         ]}
       />
       {last?.error ? (
@@ -100,7 +106,7 @@ function CheckpointPanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function About({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
   const { description, schedule_interval, schedule_timezone, freshness, mode } = pipeline
-  const { engine, engine_options, created_at, updated_at } = pipeline
+  const { id, consistency, engine, engine_options, created_at, updated_at } = pipeline
   return (
     <Panel title={texts.about}>
       {description === '' ? (
@@ -130,10 +136,21 @@ function About({ pipeline }: { readonly pipeline: Pipeline }) {
               </code>
             ),
           ],
+          ...(consistency === 'group' ? [[texts.group, <Group key="group" id={id} />] as const] : []),
           [texts.changed, <TimeText key="changed" at={updated_at} as="moment" />],
           [texts.created, <TimeText key="created" at={created_at} as="moment" />],
         ]}
       />
     </Panel>
   )
+}
+
+/** The pipelines whose marts are published with its own. */
+function Group({ id }: { readonly id: string }) {
+  const texts = useTexts(pipelineTexts)
+  const { data } = useQuery(orderQuery)
+  if (data === undefined) return null
+  const node = data.nodes.find((one) => one.id === id)
+  const mates = (node?.group ?? []).filter((name) => name !== node?.name)
+  return mates.length === 0 ? texts.noGroup : mates.join(', ')
 }

@@ -55,7 +55,8 @@ export const qualityTexts = defineTexts(
     pausing: 'Pausing. Wait until the run has paused.',
     quarantine: 'Quarantine',
     held: (n: number) => pluralEn(n, '# row held', '# rows held'),
-    quarantineEmpty: 'No quarantined rows. Rows rejected by the target appear here with the reason.',
+    quarantineEmpty:
+      'No quarantined rows. Rows rejected by the target or by a check appear here with the reason.',
     key: 'Key',
     reason: 'Reason',
     refusedAt: 'Rejected',
@@ -136,7 +137,8 @@ export const qualityTexts = defineTexts(
     pausing: 'Запуск приостанавливается. Дождитесь паузы.',
     quarantine: 'Карантин',
     held: (n: number) => pluralRu(n, '# строка в карантине', '# строки в карантине', '# строк в карантине'),
-    quarantineEmpty: 'Карантин пуст. Здесь появятся строки, отклонённые целью, с указанием причины.',
+    quarantineEmpty:
+      'Карантин пуст. Здесь появятся строки, отклонённые целью или проверкой, с указанием причины.',
     key: 'Ключ',
     reason: 'Причина',
     refusedAt: 'Отклонена',

@@ -46,6 +46,8 @@ export const pipelineTexts = defineTexts(
     about: 'About',
     noDescription: 'No description.',
     schedule: 'Schedule',
+    group: 'Published with',
+    noGroup: 'no other pipeline yet',
     freshness: 'Freshness',
     engine: 'Engine',
     engines: {
@@ -146,6 +148,8 @@ export const pipelineTexts = defineTexts(
     about: 'О пайплайне',
     noDescription: 'Описания нет.',
     schedule: 'Расписание',
+    group: 'Публикуется вместе с',
+    noGroup: 'пока ни с одним',
     freshness: 'Свежесть',
     engine: 'Движок',
     engines: {

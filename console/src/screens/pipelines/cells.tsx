@@ -11,7 +11,7 @@ import { StatusActivity } from '../../components/StatusActivity.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { ATTEMPTS, activityOf, isActive, lastResultOf } from '../../facts/activity.js'
-import { dataFactsOf } from '../../facts/data-state.js'
+import { dataFactsOf, nextRunOf } from '../../facts/data-state.js'
 import { progressOf, rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -96,7 +96,11 @@ export function DataCell({ line }: CellProps) {
         <span className={styles.warn}>{texts.readNothing}</span>
       ) : (
         <span className={list.soft}>
-          {facts.periodMs === null ? texts.noSchedule : texts.due(format.duration(facts.periodMs))}
+          {facts.limitMs !== null
+            ? texts.atMost(format.duration(facts.limitMs))
+            : facts.periodMs === null
+              ? texts.noSchedule
+              : texts.due(format.duration(facts.periodMs))}
         </span>
       )}
     </div>
@@ -156,11 +160,12 @@ export function NextCell({ line }: CellProps) {
   const format = useFormat()
   const now = useNow()
   const words = useTexts(shared)
-  if (line.next_run_at === null || !line.enabled) return <span className={list.soft}>{texts.manual}</span>
-  const wait = Date.parse(line.next_run_at) - now
+  const at = nextRunOf(line)
+  if (at === null) return <span className={list.soft}>{texts.manual}</span>
+  const wait = Date.parse(at) - now
   return (
     <div className={list.two}>
-      <TimeText at={line.next_run_at} as="short" />
+      <TimeText at={at} as="short" />
       <span className={list.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
     </div>
   )

@@ -1,6 +1,7 @@
 import type { PipelineLine } from '../../api/wire.js'
 import type { Sort } from '../../components/table/column.js'
 import { activityOf } from '../../facts/activity.js'
+import { nextRunOf } from '../../facts/data-state.js'
 import { rateOf } from '../../facts/progress.js'
 
 const ACTIVITIES = ['retrying', 'cancelling', 'pausing', 'running', 'queued', 'paused', 'idle', 'disabled']
@@ -13,7 +14,7 @@ const KEYS: Readonly<Record<string, (line: PipelineLine) => string | number | nu
   data: ({ last_success_at }) => last_success_at,
   runs: ({ recent }) => -recent.filter(({ status }) => status === 'FAILED').length,
   rate: ({ last_run }) => (last_run === null ? null : -(rateOf(last_run) ?? 0)),
-  next: ({ next_run_at }) => next_run_at,
+  next: nextRunOf,
 }
 
 export function compareBy({ by, isDescending }: Sort): (a: PipelineLine, b: PipelineLine) => number {

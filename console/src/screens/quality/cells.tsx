@@ -90,7 +90,11 @@ export function DataCell({ line }: CellProps) {
     <div className={list.two}>
       <DataState facts={facts} />
       <span className={list.soft}>
-        {facts.periodMs === null ? texts.noSchedule : texts.due(format.duration(facts.periodMs))}
+        {facts.limitMs !== null
+          ? texts.atMost(format.duration(facts.limitMs))
+          : facts.periodMs === null
+            ? texts.noSchedule
+            : texts.due(format.duration(facts.periodMs))}
       </span>
     </div>
   )

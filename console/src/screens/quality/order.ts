@@ -20,10 +20,11 @@ const KEYS: Readonly<Record<string, Key>> = {
   quarantine: ({ quarantined }) => -quarantined,
 }
 
-/** The age of the data in schedule periods; marts without a schedule have none. */
+/** The age of the data in parts of what is allowed; marts without a limit and a schedule have none. */
 function overdue(line: PipelineLine, now: number): number {
-  const { ageMs, periodMs } = dataFactsOf(line, now)
-  return ageMs === null || periodMs === null ? -1 : ageMs / periodMs
+  const { ageMs, periodMs, limitMs } = dataFactsOf(line, now)
+  const allowedMs = limitMs ?? periodMs
+  return ageMs === null || allowedMs === null ? -1 : ageMs / allowedMs
 }
 
 export function compareBy({ by, isDescending }: Sort, now: number) {

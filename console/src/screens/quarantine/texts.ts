@@ -3,7 +3,7 @@ import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 export const quarantineTexts = defineTexts(
   {
     title: 'Quarantine',
-    what: 'Rows rejected by the target. Replay them after fixing the cause, or discard them.',
+    what: 'Rows rejected by the target or by a check. Replay them after fixing the cause, or discard them.',
     pipeline: 'All pipelines',
     pipelineOption: (name: string, n: number) => (n === 0 ? name : `${name} (${n})`),
     status: 'Status',
@@ -80,7 +80,7 @@ export const quarantineTexts = defineTexts(
     },
     empty: {
       title: 'No quarantined rows',
-      text: 'Rows rejected by the target appear here with the reason, for example a constraint violation. The other rows of the batch are written.',
+      text: 'Rows rejected by the target or by a check appear here with the reason, for example a constraint violation. The other rows of the batch are written.',
       action: 'Go to quality',
     },
     nothing: {

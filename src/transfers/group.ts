@@ -1,0 +1,153 @@
+import type { Claim } from '../model/claim.js'
+import { VitrinaError } from '../model/errors.js'
+import { failpoint } from '../model/failpoints.js'
+import { MemberFailure } from '../model/member-failure.js'
+import { finalTarget } from '../model/pipeline.js'
+import type { GroupTransfer, Transfer } from '../ports/transfer.js'
+import { onSide } from '../postgres/errors.js'
+import type { SessionOpener } from '../postgres/kept-sessions.js'
+import type { Session } from '../postgres/session.js'
+import { quoteLiteral } from '../sql/identifiers.js'
+import type { Resources } from './attempt.js'
+import { type BatchRunner, batchError } from './batch.js'
+import type { ChosenRoute } from './routes/choose-route.js'
+
+/** It is idle while another session works. */
+const WITHOUT_TIMEOUT = 'SET idle_in_transaction_session_timeout = 0'
+
+/**
+ * The sessions that the members of a group share: one for the database of their marts, one for each source. Members are
+ * prepared before the transactions begin; from then on each session sees one snapshot.
+ */
+export class GroupSessions {
+  readonly #kept: SessionOpener
+  readonly #name: string
+  readonly #sources = new Map<string, Session>()
+  /** Sources that are the database of the marts, read with another login. */
+  readonly #sameSnapshot = new Set<string>()
+  #target: Session | null = null
+
+  constructor(kept: SessionOpener, name: string) {
+    this.#kept = kept
+    this.#name = name
+  }
+
+  /** The names that members give their sessions are not used: the group has one of its own. */
+  readonly ofTarget: SessionOpener = {
+    open: async (url, _name, signal) => {
+      this.#target ??= await this.#kept.open(url, this.#name, signal)
+      return this.#target
+    },
+  }
+
+  readonly ofSources: SessionOpener = {
+    open: async (url, _name, signal) => {
+      const found = this.#sources.get(url) ?? (await this.#kept.open(url, this.#name, signal))
+      this.#sources.set(url, found)
+      return found
+    },
+  }
+
+  shareSnapshot(sourceUrl: string): void {
+    this.#sameSnapshot.add(sourceUrl)
+  }
+
+  get target(): Session {
+    return this.#target!
+  }
+
+  async begin(): Promise<void> {
+    const snapshot = await onSide('target', 'Beginning the transaction of the group', () => this.#begin())
+    await onSide('source', 'Taking a snapshot', async () => {
+      for (const [url, session] of this.#sources) {
+        const same = this.#sameSnapshot.has(url) ? `SET TRANSACTION SNAPSHOT ${quoteLiteral(snapshot)};` : ''
+        await session.run(
+          `${WITHOUT_TIMEOUT}; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${same} SELECT 1`,
+        )
+      }
+    })
+  }
+
+  /** The first statement takes the snapshot. */
+  async #begin(): Promise<string> {
+    await this.target.run(
+      `${WITHOUT_TIMEOUT}; BEGIN ISOLATION LEVEL REPEATABLE READ; SET CONSTRAINTS ALL IMMEDIATE`,
+    )
+    const [row] = await this.target.rows('SELECT pg_export_snapshot() AS id')
+    return row!.id!
+  }
+
+  async end(): Promise<void> {
+    for (const session of [this.#target, ...this.#sources.values()])
+      await session?.run('ROLLBACK').catch(() => {})
+  }
+}
+
+/** A member that is prepared. */
+export interface GroupAttempt {
+  readonly claim: Claim
+  readonly batches: BatchRunner
+  readonly open: () => Promise<Transfer>
+}
+
+/**
+ * The transaction of a group. It is REPEATABLE READ, so that every member reads the same snapshot and, besides, what the
+ * members before it have written. Nothing in it touches a row of the meta store that another process changes meanwhile,
+ * apart from the checkpoints: a lease that was renewed since the snapshot would make it fail. So history and leases are
+ * written just before the commit by another session, as for a mart in another database.
+ */
+export class OpenGroup implements GroupTransfer {
+  readonly #members: readonly GroupAttempt[]
+  readonly #sessions: GroupSessions
+  readonly #resources: Resources
+
+  constructor(members: readonly GroupAttempt[], sessions: GroupSessions, resources: Resources) {
+    this.#members = members
+    this.#sessions = sessions
+    this.#resources = resources
+  }
+
+  async open(claim: Claim): Promise<Transfer> {
+    // The tables of the member before.
+    await this.#sessions.target.run('DISCARD TEMP')
+    return this.#members.find((member) => member.claim.runId === claim.runId)!.open()
+  }
+
+  async publish(): Promise<void> {
+    failpoint('group.computed')
+    // Locked from here on: a successor waits for this commit, or its fence is seen.
+    for (const { batches } of this.#members) await batches.move()
+    failpoint('checkpoint.moved')
+    for (const { batches } of this.#members) await batches.record()
+    failpoint('lease.renewed')
+    await this.#sessions.target.run('COMMIT').catch((error) => {
+      throw batchError(error)
+    })
+    failpoint('batch.committed')
+    for (const { batches } of this.#members) await batches.published()
+  }
+
+  async close(): Promise<void> {
+    await this.#sessions.end()
+    await this.#resources.close()
+  }
+}
+
+/** Throws what speaks against a member. The API rejects it before; with SQL anything can be configured. */
+export function requireGroupable(claim: Claim, choose: () => ChosenRoute): TableRoute {
+  const { pipeline } = claim
+  try {
+    const route = choose()
+    if (route.sink === null) return { way: route.way }
+    throw new VitrinaError(
+      'GROUP_UNSUPPORTED',
+      `consistency: group publishes tables of PostgreSQL, and the target of pipeline "${pipeline.name}" is ${finalTarget(pipeline)}.`,
+      'Set consistency to none, or choose a table as target.',
+      { field: 'consistency' },
+    )
+  } catch (error) {
+    throw error instanceof VitrinaError ? new MemberFailure(claim, error) : error
+  }
+}
+
+type TableRoute = Pick<ChosenRoute, 'way'>
