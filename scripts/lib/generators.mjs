@@ -53,7 +53,7 @@ export async function errorsPage() {
 
 /** What `--help` says, of every command. */
 export async function commandsPage() {
-  const { createProgram } = await built('cli/program.js')
+  const { createProgram } = await built('cli/program/program.js')
   const program = createProgram()
   const sections = leavesOf(program).map(
     (leaf) => `## ${pathOf(leaf)}\n\n\`\`\`text\n${helpOf(leaf)}\n\`\`\``,

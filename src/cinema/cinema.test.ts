@@ -127,7 +127,7 @@ describe('a generated cinema (R1.5)', () => {
     expect(await rules(client)).toEqual(before)
   })
 
-  it('lets every user rate every film at most once', async () => {
+  it('has at most one rating of a film by a user', async () => {
     const client = await anEmptyDatabase()
     await generate(client, { films: 7, users: 9, ratings: 63, seed: 1 })
     expect(await numberOf(client, 'SELECT DISTINCT film_id, user_id FROM ugc.ratings')).toBe(63)

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
-import { command } from './command.js'
-import { bashCompletion, fishCompletion, type Words, zshCompletion } from './completion-scripts.js'
+import { command } from './program/command.js'
+import { bashCompletion, fishCompletion, type Words, zshCompletion } from './program/completion-scripts.js'
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }
 

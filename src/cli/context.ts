@@ -7,11 +7,11 @@ import {
   writeContexts,
 } from '../config/contexts.js'
 import { VitrinaError } from '../model/errors.js'
-import { command, group, readInput } from './command.js'
-import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { detail, print } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { detail, print } from './output/print.js'
+import { printTable } from './output/print-table.js'
+import { command, group, readInput } from './program/command.js'
 import { requireUrl } from './server/connection.js'
-import { printTable } from './show.js'
 
 export function addContext(program: Command): void {
   const context = group(program, 'context', 'Manage named servers and their tokens.')

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { allowEnvOption, readingCommand } from './command.js'
-import { type Format, isData, printData } from './format.js'
-import { requireNoMistakes } from './mistakes.js'
+import { requireNoMistakes } from './files/mistakes.js'
+import { type Format, isData, printData } from './output/format.js'
 import { hasChanges } from './plan/plan.js'
 import { planToJson, printPlan } from './plan/print-plan.js'
 import { readPlan } from './plan/read-plan.js'
+import { allowEnvOption, readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
 

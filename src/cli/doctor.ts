@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { CheckResult } from '../main/check-result.js'
-import { command } from './command.js'
-import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { bad, dim, good, print } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { bad, dim, good, print } from './output/print.js'
+import { command } from './program/command.js'
 
 const MARKS = { ok: good('✓'), warning: '!', failed: bad('✗'), skipped: dim('–') }
 

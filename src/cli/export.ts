@@ -4,13 +4,13 @@ import type { Command } from 'commander'
 import { readFileSchemas, readSchemaText } from '../config/pipeline-schema.js'
 import { rulesToYaml, SCHEMA_FILE, toYaml } from '../config/pipeline-yaml.js'
 import { PIPELINE_SCHEMA } from '../main/paths.js'
-import { serverCommand } from './command.js'
-import { detail, print } from './output.js'
+import { detail, print } from './output/print.js'
+import { machineText } from './output/terminal-text.js'
+import { serverCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, listPipelines } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
 import type { Pipeline } from './server/wire.js'
-import { machineText } from './terminal-text.js'
 
 export function addExport(program: Command): void {
   serverCommand(program, {

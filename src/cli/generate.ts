@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { untilStopped } from '../main/shutdown.js'
-import { command, wholeNumber } from './command.js'
-import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
-import { detail, print, step } from './output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { detail, print, step } from './output/print.js'
+import { command, wholeNumber } from './program/command.js'
 
 interface Options {
   readonly films: number

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { readingCommand } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import { detail } from './output.js'
+import { type FormatFlags, isData, printData } from './output/format.js'
+import { detail } from './output/print.js'
+import { printTable } from './output/print-table.js'
+import { readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
-import { printTable } from './show.js'
 
 export function addGraph(program: Command): void {
   readingCommand(program, {

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
-import { explain, WRONG_USAGE } from './output.js'
-import { createProgram } from './program.js'
+import { explain, WRONG_USAGE } from './output/print.js'
+import { createProgram } from './program/program.js'
 
 /** Runs one command. Returns the exit code: 0 success, 1 failure, 2 invalid usage. */
 export async function run(argv: readonly string[]): Promise<number> {

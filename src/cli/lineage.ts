@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { readingCommand } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import { detail, print } from './output.js'
+import { type FormatFlags, isData, printData } from './output/format.js'
+import { detail, print } from './output/print.js'
+import { printTable } from './output/print-table.js'
+import { readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { pathOf } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
-import { printTable } from './show.js'
 
 interface Flags extends ServerFlags, FormatFlags {
   readonly openlineage?: boolean

@@ -3,9 +3,9 @@ import { withMainDatabase } from '../main/database.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { untilStopped } from '../main/shutdown.js'
 import { waitForDatabase } from '../main/wait-for-database.js'
-import { command, timeSpan } from './command.js'
-import { step } from './output.js'
-import { prepareAndTell } from './prepare.js'
+import { step } from './output/print.js'
+import { prepareAndTell } from './processes/prepare.js'
+import { command, timeSpan } from './program/command.js'
 
 interface MigrateFlags {
   /** Seconds. */

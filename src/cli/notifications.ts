@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { EVENT_NAMES, type NotificationEvent } from '../model/notification.js'
-import { collect, group, readingCommand, serverCommand, timeSpan, wholeNumber } from './command.js'
-import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { print } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { print } from './output/print.js'
+import { moment } from './output/print-table.js'
+import { collect, group, serverCommand, timeSpan, wholeNumber } from './program/command.js'
+import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
 import { isId } from './server/find-pipeline.js'
-import { type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer, type Server } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 type Flags = ServerFlags & FormatFlags
 
@@ -36,11 +36,24 @@ export function addNotifications(program: Command): void {
 }
 
 function addRules(notifications: Command): void {
-  readingCommand(notifications, {
+  listCommand(notifications, {
     usage: 'list',
     description: 'List the notification rules.',
     examples: ['notifications list'],
-  }).action(list)
+    route: '/notifications',
+    columns: {
+      name: ({ name }) => name,
+      enabled: ({ enabled }) => (enabled ? 'yes' : 'no'),
+      events: ({ events }) => events.join(', '),
+      pipelines: ({ pipelines, tags }) =>
+        [...pipelines, ...tags.map((tag) => `tag ${tag}`)].join(', ') || 'all',
+      channel: ({ channel }) => channel,
+      'quiet hours': ({ quiet_hours: quiet }) =>
+        quiet === null ? '' : `${quiet.from}-${quiet.to} ${quiet.timezone}`,
+      id: ({ id }) => id,
+    },
+    none: 'No notification rules.',
+  })
   serverCommand(notifications, {
     usage: 'create',
     description: 'Create a notification rule.',
@@ -83,11 +96,22 @@ function addRules(notifications: Command): void {
 }
 
 function addDelivery(notifications: Command): void {
-  readingCommand(notifications, {
+  listCommand(notifications, {
     usage: 'channels',
     description: 'List the channels with the state of their deliveries.',
     examples: ['notifications channels'],
-  }).action(channels)
+    route: '/notifications/channels',
+    columns: {
+      channel: ({ name }) => name,
+      type: ({ type }) => type ?? 'not configured',
+      host: ({ host }) => host ?? '',
+      'last delivery': ({ last_sent_at }) => moment(last_sent_at),
+      pending: ({ pending }) => pending,
+      dead: ({ dead }) => dead,
+      'last error': ({ last_error }) => last_error ?? '',
+    },
+    none: 'No channels. Set VITRINA_CHANNELS for the API.',
+  })
   serverCommand(notifications, {
     usage: 'test <channel>',
     description: 'Send a test message, and show the response of the receiver.',
@@ -96,14 +120,24 @@ function addDelivery(notifications: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(test)
-  readingCommand(notifications, {
+  listCommand(notifications, {
     usage: 'dead',
     description: 'List notifications that were given up, newest first.',
     examples: ['notifications dead'],
+    route: '/notifications/dead',
+    pages: { of: 'notifications' },
+    columns: {
+      id: ({ id }) => id,
+      rule: ({ rule }) => rule,
+      channel: ({ channel }) => channel,
+      event: ({ event, code }) => (code === null ? event : `${event} (${code})`),
+      pipelines: ({ pipelines }) => pipelines.join(', '),
+      attempts: ({ attempts }) => attempts,
+      'given up': ({ died_at }) => moment(died_at),
+      error: ({ error }) => error,
+    },
+    none: 'No undelivered notifications.',
   })
-    .option('--limit <n>', 'maximum number of notifications (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'show the page after this cursor')
-    .action(dead)
   for (const [as, description, done] of [
     ['retry', 'Deliver a notification again that was given up.', 'will be delivered again'],
     ['discard', 'Remove a notification that was given up from the list.', 'is discarded'],
@@ -122,27 +156,6 @@ function addDelivery(notifications: Command): void {
       )
       print(`Notification ${id} ${done}.`)
     })
-}
-
-async function list(flags: Flags): Promise<void> {
-  const server = await openServer(flags)
-  const page = await server.ask(server.api.GET('/notifications', {}))
-  if (isData(flags)) return printData(page, flags)
-  printTable(
-    ['name', 'enabled', 'events', 'pipelines', 'channel', 'quiet hours', 'id'],
-    page.items.map((rule) => [
-      rule.name,
-      rule.enabled ? 'yes' : 'no',
-      rule.events.join(', '),
-      [...rule.pipelines, ...rule.tags.map((tag) => `tag ${tag}`)].join(', ') || 'all',
-      rule.channel,
-      rule.quiet_hours === null
-        ? ''
-        : `${rule.quiet_hours.from}-${rule.quiet_hours.to} ${rule.quiet_hours.timezone}`,
-      rule.id,
-    ]),
-    'No notification rules.',
-  )
 }
 
 async function create(flags: CreateFlags): Promise<void> {
@@ -178,54 +191,12 @@ async function remove(rule: string, flags: ServerFlags): Promise<void> {
   print(`Deleted rule ${rule}.`)
 }
 
-async function channels(flags: Flags): Promise<void> {
-  const server = await openServer(flags)
-  const found = await server.ask(server.api.GET('/notifications/channels', {}))
-  if (isData(flags)) return printData(found, flags)
-  printTable(
-    ['channel', 'type', 'host', 'last delivery', 'pending', 'dead', 'last error'],
-    found.items.map((channel) => [
-      channel.name,
-      channel.type ?? 'not configured',
-      channel.host ?? '',
-      moment(channel.last_sent_at),
-      String(channel.pending),
-      String(channel.dead),
-      channel.last_error ?? '',
-    ]),
-    'No channels. Set VITRINA_CHANNELS for the API.',
-  )
-}
-
 async function test(channel: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const outcome = await server.ask(server.api.POST('/notifications/test', { body: { channel } }))
   if (isData(flags)) printData(outcome, flags)
   else if (outcome.delivered) print(`Delivered: ${outcome.detail}`)
   if (!outcome.delivered) throw new VitrinaError('CHANNEL_FAILED', outcome.detail, outcome.hint ?? '')
-}
-
-async function dead(flags: Flags & PageFlags): Promise<void> {
-  const server = await openServer(flags)
-  const page = await pageOrAll(flags, (query) =>
-    server.ask(server.api.GET('/notifications/dead', { params: { query } })),
-  )
-  if (isData(flags)) return printData(page, flags)
-  printTable(
-    ['id', 'rule', 'channel', 'event', 'pipelines', 'attempts', 'given up', 'error'],
-    page.items.map((one) => [
-      one.id,
-      one.rule,
-      one.channel,
-      one.code === null ? one.event : `${one.event} (${one.code})`,
-      one.pipelines.join(', '),
-      String(one.attempts),
-      moment(one.died_at),
-      one.error,
-    ]),
-    'No undelivered notifications.',
-  )
-  tellOfMore(page.next_cursor)
 }
 
 async function idOf(server: Server, rule: string): Promise<string> {

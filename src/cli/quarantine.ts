@@ -1,34 +1,41 @@
 import { type Command, Option } from 'commander'
-import { QUARANTINE_STATUSES, type QuarantineStatus } from '../model/history.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
-import { print } from './output.js'
+import { QUARANTINE_STATUSES } from '../model/history.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { print } from './output/print.js'
+import { moment } from './output/print-table.js'
+import { group, serverCommand } from './program/command.js'
+import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
-import { findPipeline, pathOf } from './server/find-pipeline.js'
+import { findPipeline } from './server/find-pipeline.js'
 import { openServer } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format
 }
 
-interface ListFlags extends Flags {
-  readonly status?: QuarantineStatus
-  readonly limit: number
-  readonly cursor?: string
-}
-
 export function addQuarantine(program: Command): void {
   const quarantine = group(program, 'quarantine', 'Manage rows that a target rejected.')
-  readingCommand(quarantine, {
+  listCommand(quarantine, {
     usage: 'list <pipeline>',
     description: 'List quarantined rows, newest first.',
     examples: ['quarantine list film_dim', 'quarantine list film_dim --status HELD --json'],
+    route: '/pipelines/{id}/quarantine',
+    filters: [
+      {
+        equals: 'status',
+        option: new Option('--status <status>', 'only rows with this status').choices(QUARANTINE_STATUSES),
+      },
+    ],
+    pages: { of: 'rows', limit: 20 },
+    columns: {
+      row: ({ id }) => id,
+      status: ({ status }) => status,
+      key: ({ key }) => key,
+      refused: ({ refused_at }) => moment(refused_at),
+      reason: ({ reason }) => reason,
+    },
+    none: 'No quarantined rows.',
   })
-    .addOption(new Option('--status <status>', 'only rows with this status').choices(QUARANTINE_STATUSES))
-    .option('--limit <n>', 'maximum number of rows', wholeNumber, 20)
-    .option('--cursor <cursor>', 'show the page after this cursor')
-    .action(list)
   serverCommand(quarantine, {
     usage: 'replay <pipeline> <row>',
     description: 'Request a run that retries the row.',
@@ -45,23 +52,6 @@ export function addQuarantine(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(discard)
-}
-
-async function list(name: string, flags: ListFlags): Promise<void> {
-  const server = await openServer(flags)
-  const { status, limit, cursor } = flags
-  const params = {
-    ...(await pathOf(server, name)),
-    query: { limit, ...(status && { status }), ...(cursor && { cursor }) },
-  }
-  const page = await server.ask(server.api.GET('/pipelines/{id}/quarantine', { params }))
-  if (isData(flags)) return printData(page, flags)
-  printTable(
-    ['row', 'status', 'key', 'refused', 'reason'],
-    page.items.map((one) => [one.id, one.status, one.key, moment(one.refused_at), one.reason]),
-    'No quarantined rows.',
-  )
-  tellOfMore(page.next_cursor)
 }
 
 async function replay(name: string, row: string, flags: Flags): Promise<void> {

@@ -5,8 +5,8 @@ import { withExistingDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { waitForStore } from '../main/wait-for-database.js'
-import { command, timeSpan } from './command.js'
-import { patience, WAIT_HELP, type WaitFlags } from './wait.js'
+import { patience, WAIT_HELP, type WaitFlags } from './processes/patience.js'
+import { command, timeSpan } from './program/command.js'
 
 export function addRunner(program: Command): void {
   command(program, {

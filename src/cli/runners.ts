@@ -1,35 +1,27 @@
 import type { Command } from 'commander'
-import { group, readingCommand } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import type { ServerFlags } from './server/connection.js'
-import { openServer } from './server/server.js'
-import { duration, moment, printTable } from './show.js'
+import { duration, moment } from './output/print-table.js'
+import { group } from './program/command.js'
+import { listCommand } from './program/list-command.js'
 
 export function addRunners(program: Command): void {
   const runners = group(program, 'runners', 'Inspect runners.')
-  readingCommand(runners, {
+  listCommand(runners, {
     usage: 'list',
     description: 'List runners and the pipelines they hold.',
     examples: ['runners list', 'runners list --json | jq ".items[].holds"'],
-  }).action(async (flags: ServerFlags & FormatFlags) => {
-    const server = await openServer(flags)
-    const answer = await server.ask(server.api.GET('/runners'))
-    if (isData(flags)) return printData(answer, flags)
-    printTable(
-      ['runner', 'host', 'pid', 'version', 'tags', 'started', 'last seen', 'stopped', 'holds'],
-      answer.items.map((one) => [
-        one.id,
-        one.host,
-        one.pid,
-        one.version,
-        tagsText(one.tags),
-        moment(one.started_at),
-        `${duration(one.heartbeat_age_ms)} ago`,
-        moment(one.stopped_at),
-        one.holds.map(({ name }) => name).join(', '),
-      ]),
-      'No runners found. Run "vitrina runner" to start one.',
-    )
+    route: '/runners',
+    columns: {
+      runner: ({ id }) => id,
+      host: ({ host }) => host,
+      pid: ({ pid }) => pid,
+      version: ({ version }) => version,
+      tags: ({ tags }) => tagsText(tags),
+      started: ({ started_at }) => moment(started_at),
+      'last seen': ({ heartbeat_age_ms }) => `${duration(heartbeat_age_ms)} ago`,
+      stopped: ({ stopped_at }) => moment(stopped_at),
+      holds: ({ holds }) => holds.map(({ name }) => name).join(', '),
+    },
+    none: 'No runners found. Run "vitrina runner" to start one.',
   })
 }
 

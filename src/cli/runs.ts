@@ -1,37 +1,55 @@
 import { type Command, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { RUN_STATUSES } from '../model/status.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { print } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { print } from './output/print.js'
+import { duration, moment, printFields, printTable } from './output/print-table.js'
+import { group, readingCommand, serverCommand } from './program/command.js'
+import { type Columns, listCommand } from './program/list-command.js'
 import { addRunLog } from './run-log.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, isId } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
 import { readRun } from './server/watch-run.js'
 import type { Run, RunDetail, RunStatus } from './server/wire.js'
-import { duration, moment, printFields, printTable, tellOfMore } from './show.js'
 
-export interface RunFlags extends ServerFlags {
-  readonly output?: Format
-  readonly status?: RunStatus
-  readonly limit: number
-  readonly cursor?: string
-  readonly pipeline?: string
+/** The runs of one pipeline and of all are listed in the same way. */
+export const RUN_TABLE = {
+  pages: { of: 'runs', limit: 20 },
+  columns: {
+    run: ({ id }) => id,
+    pipeline: ({ pipeline_name }) => pipeline_name,
+    status: ({ status }) => status,
+    started: ({ started_at }) => moment(started_at),
+    took: ({ duration_ms }) => duration(duration_ms),
+    read: ({ rows_read }) => rows_read,
+    written: ({ rows_written }) => rows_written,
+    deleted: ({ rows_deleted }) => rows_deleted,
+    error: ({ error_code }) => error_code,
+  } satisfies Columns<Run>,
+  none: 'No runs found.',
+}
+
+export function statusOption(): Option {
+  return new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES)
 }
 
 export function addRuns(program: Command): void {
   const runs = group(program, 'runs', 'Inspect and cancel runs of all pipelines.')
-  readingCommand(runs, {
+  listCommand(runs, {
     usage: 'list',
     description: 'List runs, newest first.',
     examples: ['runs list', 'runs list --pipeline film_dim --status FAILED'],
+    route: '/runs',
+    filters: [
+      {
+        option: new Option('--pipeline <name>', 'only runs of this pipeline'),
+        query: async (name, server) => ({ pipeline_id: (await findPipeline(server, name)).id }),
+      },
+      { option: statusOption(), query: (status) => ({ status: [status as RunStatus] }) },
+    ],
+    ...RUN_TABLE,
   })
-    .option('--pipeline <name>', 'only runs of this pipeline')
-    .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
-    .option('--limit <n>', 'maximum number of runs', wholeNumber, 20)
-    .option('--cursor <cursor>', 'show the page after this cursor')
-    .action(list)
   readingCommand(runs, {
     usage: 'get <run>',
     description: 'Show a run with its latest batches.',
@@ -47,14 +65,6 @@ export function addRuns(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(cancelRun)
-}
-
-async function list(flags: RunFlags): Promise<void> {
-  const server = await openServer(flags)
-  const ofPipeline =
-    flags.pipeline === undefined ? {} : { pipeline_id: (await findPipeline(server, flags.pipeline)).id }
-  const query = { ...runPageFlags(flags), ...ofPipeline }
-  printRuns(await server.ask(server.api.GET('/runs', { params: { query } })), flags)
 }
 
 async function get(id: string, flags: ServerFlags & FormatFlags): Promise<void> {
@@ -98,33 +108,6 @@ async function currentRun(server: Server, name: string): Promise<string> {
     `Pipeline "${name}" has no run to cancel.`,
     `Run "vitrina pipelines runs ${name}" to list its runs.`,
   )
-}
-
-export function runPageFlags({ status, limit, cursor }: RunFlags) {
-  return { limit, ...(status && { status: [status] }), ...(cursor && { cursor }) }
-}
-
-export function printRuns(page: { items: Run[]; next_cursor: string | null }, flags: RunFlags): void {
-  if (isData(flags)) {
-    printData(page, flags)
-    return
-  }
-  printTable(
-    ['run', 'pipeline', 'status', 'started', 'took', 'read', 'written', 'deleted', 'error'],
-    page.items.map((run) => [
-      run.id,
-      run.pipeline_name,
-      run.status,
-      moment(run.started_at),
-      duration(run.duration_ms),
-      run.rows_read,
-      run.rows_written,
-      run.rows_deleted,
-      run.error_code,
-    ]),
-    'No runs found.',
-  )
-  tellOfMore(page.next_cursor)
 }
 
 function heldBackLine({ reason, pid, since }: NonNullable<RunDetail['held_back']>): string {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readSchemaText } from '../config/pipeline-schema.js'
 import { PIPELINE_SCHEMA } from '../main/paths.js'
-import { command } from './command.js'
+import { command } from './program/command.js'
 
 export function addSchema(program: Command): void {
   command(program, {

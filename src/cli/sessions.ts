@@ -1,34 +1,40 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { type FormatFlags, isData, printData } from './format.js'
-import { print } from './output.js'
+import { print } from './output/print.js'
+import { moment } from './output/print-table.js'
+import { group, serverCommand } from './program/command.js'
+import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
-import { type PageFlags, pageOrAll } from './server/pages.js'
 import { openServer } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
-interface EveryoneFlag {
-  readonly everyone?: true
-}
-
-interface EndFlags extends ServerFlags, EveryoneFlag {
+interface EndFlags extends ServerFlags {
   readonly all?: true
+  readonly everyone?: true
 }
 
 const EVERYONE = 'sessions of all tokens; requires the role admin (default: sessions of this token)'
 
 export function addSessions(program: Command): void {
   const sessions = group(program, 'sessions', 'List signed-in browsers and sign them out.')
-  readingCommand(sessions, {
+  listCommand(sessions, {
     usage: 'list',
     description: 'List signed-in browsers.',
     examples: ['sessions list', 'sessions list --everyone'],
+    route: '/sessions',
+    filters: [{ option: new Option('--everyone', EVERYONE), query: () => ({ everyone: true }) }],
+    pages: { of: 'sessions' },
+    columns: {
+      token: ({ name }) => name,
+      role: ({ role }) => role,
+      'signed in': ({ created_at }) => moment(created_at),
+      'last used': ({ last_used_at }) => moment(last_used_at),
+      expires: ({ expires_at }) => moment(expires_at),
+      from: ({ opened_from }) => opened_from,
+      browser: ({ user_agent }) => user_agent,
+      id: ({ id }) => id,
+    },
+    none: 'No browser is signed in.',
   })
-    .option('--everyone', EVERYONE)
-    .option('--limit <n>', 'maximum number of sessions (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'show the page after this cursor')
-    .action(list)
   serverCommand(sessions, {
     usage: 'end [session]',
     description:
@@ -38,31 +44,6 @@ export function addSessions(program: Command): void {
     .option('--all', 'all sessions')
     .option('--everyone', EVERYONE)
     .action(end)
-}
-
-async function list({ everyone, ...flags }: ServerFlags & PageFlags & FormatFlags & EveryoneFlag) {
-  const server = await openServer(flags)
-  const page = await pageOrAll(flags, (query) =>
-    server.ask(
-      server.api.GET('/sessions', { params: { query: { ...query, ...(everyone && { everyone }) } } }),
-    ),
-  )
-  if (isData(flags)) return printData(page, flags)
-  printTable(
-    ['token', 'role', 'signed in', 'last used', 'expires', 'from', 'browser', 'id'],
-    page.items.map((one) => [
-      one.name,
-      one.role,
-      moment(one.created_at),
-      moment(one.last_used_at),
-      moment(one.expires_at),
-      one.opened_from,
-      one.user_agent,
-      one.id,
-    ]),
-    'No browser is signed in.',
-  )
-  tellOfMore(page.next_cursor)
 }
 
 async function end(id: string | undefined, { all, everyone, ...flags }: EndFlags): Promise<void> {

@@ -4,12 +4,11 @@ import { readEnvironment } from '../main/environment.js'
 import { untilStopped } from '../main/shutdown.js'
 import type { SourcePlan } from '../main/source-plan.js'
 import { VitrinaError } from '../model/errors.js'
-import { command, group, readingCommand } from './command.js'
-import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { detail, good, note, print, step } from './output.js'
-import type { ServerFlags } from './server/connection.js'
-import { openServer } from './server/server.js'
-import { bytes, printTable } from './show.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { detail, good, note, print, step } from './output/print.js'
+import { bytes } from './output/print-table.js'
+import { command, group } from './program/command.js'
+import { listCommand } from './program/list-command.js'
 
 interface PrepareFlags extends FormatFlags {
   readonly apply?: boolean
@@ -19,11 +18,30 @@ interface PrepareFlags extends FormatFlags {
 
 export function addSources(program: Command): void {
   const sources = group(program, 'sources', 'Inspect and prepare the databases whose changes are captured.')
-  readingCommand(sources, {
+  listCommand(sources, {
     usage: 'list',
     description: 'List the databases whose changes are captured: slot, lag, and WAL kept on the source.',
     examples: ['sources list', 'sources list --json | jq ".items[] | {connection, held_bytes}"'],
-  }).action(list)
+    route: '/sources',
+    columns: {
+      source: ({ connection }) => connection,
+      state: ({ state }) => state,
+      runner: ({ owner }) => owner,
+      way: ({ way }) => way,
+      lag: ({ lag_bytes }) => bytes(lag_bytes),
+      'kept on source': ({ held_bytes }) => bytes(held_bytes),
+      slot: ({ slot }) => slot,
+      'weak identities': ({ tables }) => tables?.filter((table) => !table.is_lossless).length,
+      pipelines: ({ pipelines }) => pipelines.map(({ name }) => name).join(', '),
+    },
+    none: 'No pipeline has capture wal.',
+    after: ({ items }) => {
+      for (const { connection, error, lost } of items) {
+        if (error !== null) note(`${connection}: ${error.message}`)
+        if (lost !== null) detail(`${connection}: a slot was lost at ${lost.at}. ${lost.reason}`)
+      }
+    },
+  })
   command(sources, {
     usage: 'prepare [connection]',
     description:
@@ -48,26 +66,6 @@ export function addSources(program: Command): void {
     .action((connection: string | undefined, flags: PrepareFlags) =>
       untilStopped((signal) => prepare(connection, flags, signal)),
     )
-}
-
-async function list(flags: ServerFlags & FormatFlags): Promise<void> {
-  const server = await openServer(flags)
-  const answer = await server.ask(server.api.GET('/sources'))
-  if (isData(flags)) return printData(answer, flags)
-  printTable(
-    ['source', 'state', 'runner', 'way', 'lag', 'kept on source', 'slot', 'weak identities', 'pipelines'],
-    answer.items.map((one) => [
-      ...[one.connection, one.state, one.owner, one.way],
-      ...[bytes(one.lag_bytes), bytes(one.held_bytes), one.slot],
-      one.tables?.filter((table) => !table.is_lossless).length,
-      one.pipelines.map(({ name }) => name).join(', '),
-    ]),
-    'No pipeline has capture wal.',
-  )
-  for (const { connection, error, lost } of answer.items) {
-    if (error !== null) note(`${connection}: ${error.message}`)
-    if (lost !== null) detail(`${connection}: a slot was lost at ${lost.at}. ${lost.reason}`)
-  }
 }
 
 async function prepare(

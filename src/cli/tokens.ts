@@ -1,14 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ROLES, type Role } from '../model/access.js'
 import { VitrinaError } from '../model/errors.js'
-import { group, readingCommand, serverCommand, timeSpan, wholeNumber } from './command.js'
-import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
-import { detail, print } from './output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
+import { detail, print } from './output/print.js'
+import { moment } from './output/print-table.js'
+import { group, serverCommand, timeSpan } from './program/command.js'
+import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
 import { isId } from './server/find-pipeline.js'
-import { allPages, type PageFlags, pageOrAll } from './server/pages.js'
+import { allPages } from './server/pages.js'
 import { openServer, type Server } from './server/server.js'
-import { moment, printTable, tellOfMore } from './show.js'
 
 interface CreateFlags extends ServerFlags {
   readonly name: string
@@ -45,14 +46,25 @@ export function addTokens(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(create)
-  readingCommand(tokens, {
+  listCommand(tokens, {
     usage: 'list',
     description: 'List the tokens without their values.',
     examples: ['tokens list'],
+    route: '/tokens',
+    pages: { of: 'tokens' },
+    columns: {
+      name: ({ name }) => name,
+      role: ({ role }) => role,
+      created: ({ created_at }) => moment(created_at),
+      by: ({ created_by }) => created_by,
+      expires: ({ expires_at }) => moment(expires_at),
+      revoked: ({ revoked_at }) => moment(revoked_at),
+      'last used': ({ last_used_at }) => moment(last_used_at),
+      from: ({ last_used_from }) => last_used_from ?? '',
+      id: ({ id }) => id,
+    },
+    none: 'No tokens except that of the administrator.',
   })
-    .option('--limit <n>', 'maximum number of tokens (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'show the page after this cursor')
-    .action(list)
   serverCommand(tokens, {
     usage: 'rotate <token>',
     description:
@@ -99,28 +111,6 @@ async function rotate(token: string, { grace: seconds, expires, ...flags }: Rota
   const old = made.previous_until === null ? 'ended' : `is valid until ${moment(made.previous_until)}`
   detail(`Rotated ${made.name}: the old value ${old}. The new value is shown only once:`)
   print(made.token)
-}
-
-async function list(flags: ServerFlags & PageFlags & FormatFlags): Promise<void> {
-  const server = await openServer(flags)
-  const page = await pageOrAll(flags, (query) => server.ask(server.api.GET('/tokens', { params: { query } })))
-  if (isData(flags)) return printData(page, flags)
-  printTable(
-    ['name', 'role', 'created', 'by', 'expires', 'revoked', 'last used', 'from', 'id'],
-    page.items.map((one) => [
-      one.name,
-      one.role,
-      moment(one.created_at),
-      one.created_by,
-      moment(one.expires_at),
-      moment(one.revoked_at),
-      moment(one.last_used_at),
-      one.last_used_from ?? '',
-      one.id,
-    ]),
-    'No tokens except that of the administrator.',
-  )
-  tellOfMore(page.next_cursor)
 }
 
 async function revoke(token: string, flags: ServerFlags): Promise<void> {

@@ -3,10 +3,10 @@ import { withMainDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { withTree } from '../main/tree.js'
-import { printBanner } from './banner.js'
-import { command } from './command.js'
-import { step } from './output.js'
-import { prepareAndTell } from './prepare.js'
+import { step } from './output/print.js'
+import { printBanner } from './processes/banner.js'
+import { prepareAndTell } from './processes/prepare.js'
+import { command } from './program/command.js'
 
 export function addUp(program: Command): void {
   command(program, {

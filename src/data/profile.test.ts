@@ -44,7 +44,7 @@ async function dataOf(
   return { data, pipeline: { ...spec, id, tasks: [] } as unknown as Pipeline }
 }
 
-it('estimates from a sample of a large table, and says so', async () => {
+it('estimates from a sample of a large table, and reports it', async () => {
   const { data, pipeline } = await dataOf('analytics.large', {
     timeMs: 20_000,
     exactRows: 10_000,

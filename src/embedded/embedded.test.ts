@@ -114,7 +114,7 @@ describe('a start', { timeout: LONG }, () => {
     await expect(stat(dirname(first.dataDir))).rejects.toThrow('ENOENT')
   })
 
-  it('takes another port when the last one is taken', async () => {
+  it('uses another port when the last one is in use', async () => {
     const first = await startPrepared()
     await first.stop()
     const taken = createServer()

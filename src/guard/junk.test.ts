@@ -76,7 +76,7 @@ function mutate(sql: string, roll: (sides: number) => number): string {
   return one(ways)()
 }
 
-it(`answers ${ROUNDS} mutilated texts with a verdict, and lets none reach beyond the allowed schemas`, async () => {
+it(`returns a result for ${ROUNDS} mutilated texts, and accepts none that reads outside the allowed schemas`, async () => {
   const roll = dice(20_260_101)
   let accepted = 0
   for (let round = 0; round < ROUNDS; round++) {

@@ -73,7 +73,7 @@ describe('a table that does not exist', () => {
     })
   })
 
-  it('leaves the session as it was', async () => {
+  it('does not change the session', async () => {
     await check('SELECT * FROM content.film_wrok')
     expect((await check('SELECT id FROM content.film_work')).ok).toBe(true)
   })

@@ -98,7 +98,7 @@ describe('the parser', () => {
     expect(await checkText('SELECT id FROM content.genre', RULES)).toMatchObject({ ok: true })
   })
 
-  it('answers many at once, each with its own verdict', async () => {
+  it('checks many texts at once, each with its own result', async () => {
     const texts = Array.from({ length: 50 }, (_, n) =>
       n % 2 === 0 ? `SELECT ${n} AS a` : `SELECT pg_sleep(${n})`,
     )

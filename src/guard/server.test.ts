@@ -95,7 +95,7 @@ describe('the server', () => {
     })
   })
 
-  it('leaves the session as it was, and nothing in the database', async () => {
+  it('changes neither the session nor the database', async () => {
     await session.run('SET search_path = ugc, public')
     await check('SELECT id FROM content.genre')
     await check('SELECT no FROM content.genre')
@@ -106,7 +106,7 @@ describe('the server', () => {
     expect(state).toEqual({ path: 'ugc, public', views: '0', read_only: 'on', xid: null })
   })
 
-  it('reads strings as the standard says, whatever the login prefers', async () => {
+  it('reads strings as in standard SQL, whatever the settings of the login', async () => {
     await session.run(
       'SET standard_conforming_strings = off; SET escape_string_warning = off; SET default_transaction_read_only = on; SET search_path = auth, pg_catalog',
     )

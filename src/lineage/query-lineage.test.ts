@@ -125,7 +125,7 @@ describe('what cannot be determined', () => {
     ])
   })
 
-  it('ends where a query grows with every line, or is nested beyond reason', async () => {
+  it('rejects a query that grows with every line or is nested too deeply', async () => {
     const doubling = Array.from(
       { length: 24 },
       (_, n) => `, t${n + 1} AS (SELECT a.*, b.* FROM t${n} a, t${n} b)`,

@@ -21,7 +21,7 @@ export interface PartPlan {
   readonly isEmpty: boolean
   /** Where the rows are gathered before they are published, as quoted SQL; null: in the mart itself, or behind a sink. */
   readonly into: string | null
-  /** What a sink told the holder of the run for all who write parts; null: the mart is a table. */
+  /** What a sink returned to the holder of the run for all who write parts; null: the mart is a table. */
   readonly ticket: string | null
   /** The columns of the key that the ranges refer to. */
   readonly columns: readonly string[]

@@ -59,7 +59,7 @@ describe('the identity of a target', () => {
 describe('the query of a pipeline', () => {
   const none = { tasks: [], sourceQuery: null, sourceTable: null, sourceColumns: [] }
 
-  it('is the one for its table, quoted', () => {
+  it('is the quoted name of its table', () => {
     const table = { ...none, sourceTable: 'Content."Film ""Work"""' }
     expect(readerQuery(table)).toBe('SELECT * FROM "content"."Film ""Work"""')
     expect(readerQuery({ ...table, sourceColumns: ['id', 'Full "Title"'] })).toBe(

@@ -1,13 +1,5 @@
 import type { ConnectionUse } from '../model/connection.js'
-import type {
-  AuditEntry,
-  BatchHistory,
-  FleetRunner,
-  PartHistory,
-  QuarantinedRow,
-  QuarantineStatus,
-  RunLogLine,
-} from '../model/history.js'
+import type { AuditEntry, BatchHistory, FleetRunner, PartHistory, RunLogLine } from '../model/history.js'
 import type { Due, OrderGraph } from '../model/order.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
@@ -62,11 +54,6 @@ export interface RunLogFilter extends PageRequest {
   readonly last?: boolean
   /** Part of a line, case-insensitive. */
   readonly q?: string
-}
-
-export interface QuarantineFilter extends PageRequest {
-  readonly status?: QuarantineStatus
-  readonly pipelineId?: string
 }
 
 export interface AuditFilter extends PageRequest {
@@ -126,8 +113,6 @@ export interface Catalog {
   listParts(runId: string, page: PageRequest): Promise<Page<PartHistory>>
   listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>>
   /** Newest first. */
-  listQuarantine(filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
-  countQuarantine(filter: QuarantineFilter): Promise<number>
   listRunners(): Promise<FleetRunner[]>
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
   /** Every pipeline, by name. */

@@ -1,5 +1,12 @@
 import type { Author } from '../model/access.js'
+import type { QuarantinedRow, QuarantineStatus } from '../model/history.js'
 import type { Run } from '../model/run.js'
+import type { Page, PageRequest } from './catalog.js'
+
+export interface QuarantineFilter extends PageRequest {
+  readonly status?: QuarantineStatus
+  readonly pipelineId?: string
+}
 
 /** Which rows: some by their ids, or all held rows, of one pipeline or of all. */
 export type RowChoice =
@@ -37,7 +44,22 @@ export interface SettledPipeline {
   readonly run: Run | null
 }
 
-/** Replays or discards many quarantined rows at once: a rejected one does not affect the others. */
+/** Rows that a target or a data check rejected. */
 export interface QuarantineStore {
+  /** Newest first. */
+  list(filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
+  count(filter: QuarantineFilter): Promise<number>
+  /**
+   * Marks a row and requests the run that will retry it. `run` is null if one is already in progress: the next one
+   * takes the row. Null: the row does not exist. Throws QUARANTINE_SETTLED, PIPELINE_DISABLED.
+   */
+  replay(
+    pipelineId: string,
+    rowId: number,
+    author: Author,
+  ): Promise<{ row: QuarantinedRow; run: Run | null } | null>
+  /** Discards a row. Null: the row does not exist. Throws QUARANTINE_SETTLED. */
+  discard(pipelineId: string, rowId: number, author: Author): Promise<QuarantinedRow | null>
+  /** Replays or discards many rows at once: a rejected one does not affect the others. */
   settle(settlement: Settlement): Promise<Settled>
 }

@@ -1,5 +1,4 @@
 import type { Author } from '../model/access.js'
-import type { QuarantinedRow } from '../model/history.js'
 import type { Wave } from '../model/order.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
@@ -58,15 +57,4 @@ export interface RunControl {
   requestPause(pipelineId: string, author: Author): Promise<Pipeline | null>
   /** A requested run is cancelled at once, one in progress at its next batch. Null: the run does not exist. */
   cancelRun(runId: string, author: Author, manner: CancelManner): Promise<Run | null>
-  /**
-   * Marks a row and requests the run that will retry it. `run` is null if one is already in progress: the next one
-   * takes the row. Null: the row does not exist. Throws QUARANTINE_SETTLED, PIPELINE_DISABLED.
-   */
-  replay(
-    pipelineId: string,
-    rowId: number,
-    author: Author,
-  ): Promise<{ row: QuarantinedRow; run: Run | null } | null>
-  /** Discards a row. Null: the row does not exist. Throws QUARANTINE_SETTLED. */
-  discard(pipelineId: string, rowId: number, author: Author): Promise<QuarantinedRow | null>
 }

@@ -67,7 +67,7 @@ export interface Replacement {
 
 /**
  * The ability to take the rows of one pass from several processes at the same time. Each of them writes parts; the
- * holder of the run begins and ends, and nobody else creates, removes or publishes anything.
+ * holder of the run begins and ends, and no other process creates, removes or publishes anything.
  *
  * The line of a part in the ledger is committed after its rows are here. So a part may be written more than once, by
  * claims that follow each other, and a claim that was frozen may write when all is over: where the server supports it,

@@ -73,7 +73,7 @@ describe('the metrics of the fleet', () => {
     expect(text).toContain('vitrina_last_success_timestamp_seconds{pipeline="film \\"dim\\""} 1700000000.5')
   })
 
-  it('are lines that Prometheus can parse, and nothing else', async () => {
+  it('contain only lines that Prometheus can parse', async () => {
     const text = await createMeter({ version: '1' }).text(fleet)
     const line = /^(#.*|[a-z_]+(\{[a-z]+="(\\.|[^"\\])*"(,[a-z]+="(\\.|[^"\\])*")*\})? -?[\d.e+-]+|)$/
     expect(text.split('\n').filter((each) => !line.test(each))).toEqual([])

@@ -111,7 +111,7 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
     })
   })
 
-  it('knows the functions of several folders, also where their files have one name', async () => {
+  it('registers functions from several folders, also from files with the same name', async () => {
     const tasks = await someTasks({})
     const file = (name: string) =>
       `from vitrina import task\n@task("${name}")\ndef f(rows):\n    return [{**r, "title": r["title"] + "${name}"} for r in rows]\n`
@@ -132,7 +132,7 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
     ])
   })
 
-  it('knows helpers, packages, odd names and files called like modules of Python', async () => {
+  it('supports helpers, packages, unusual names and files named like modules of Python', async () => {
     const tasks = await someTasks({
       'python/random.py': `from vitrina import task
 import tempfile, random

@@ -75,7 +75,7 @@ describe('a task', { timeout: TIMEOUT }, () => {
     expect(await api().links(task)).toEqual({ 'Vitrina run': `${stand().url}/ui/runs/${run!.id}` })
   })
 
-  it('fails with the words of Vitrina', async () => {
+  it('fails with the error of Vitrina', async () => {
     const { id } = await stand().pipeline({
       sourceQuery: 'SELECT id AS film_id, 1 / 0 AS x FROM content.film_work',
     })
@@ -199,7 +199,7 @@ describe('a deferred task', { timeout: TIMEOUT }, () => {
     expect(await api().links(task)).toEqual({ 'Vitrina run': `${stand().url}/ui/runs/${run!.id}` })
   })
 
-  it('fails with the words of Vitrina', async () => {
+  it('fails with the error of Vitrina', async () => {
     const { id } = await stand().pipeline({
       sourceQuery: 'SELECT id AS film_id, 1 / 0 AS x FROM content.film_work',
     })

@@ -60,7 +60,7 @@ onEveryRoute((stand) => {
     )
   }, 180_000)
 
-  it('sets apart rows whose key is longer than an index entry may be', async () => {
+  it('quarantines rows whose key is longer than an index entry allows', async () => {
     await stand().source.query(`
       CREATE TABLE content.wordy (key text, note text);
       INSERT INTO content.wordy SELECT 'key ' || n, 'note' FROM generate_series(1, 20) n;

@@ -17,7 +17,7 @@ async function aMart(stand: Stand, name: string, spec: object = {}): Promise<str
 }
 
 onEveryRoute((stand) => {
-  it('takes out what is gone, changes what changed, and leaves the rest untouched', async () => {
+  it('removes deleted rows, updates changed rows and leaves all others untouched', async () => {
     const id = await aMart(stand(), 'replaced')
     const untouched = () =>
       rowTexts(stand().target, 'SELECT ctid, xmin, id FROM analytics.replaced WHERE id BETWEEN 21 AND 100')

@@ -47,7 +47,7 @@ onEveryRoute((stand) => {
     expect(key).toEqual({ key: 'PRIMARY KEY (id)' })
   })
 
-  it('counts what is new, changed and unchanged, and rewrites no row that did not change', async () => {
+  it('counts new, changed and unchanged rows, and does not rewrite unchanged rows', async () => {
     await aSource(
       stand(),
       'content.counted',

@@ -70,19 +70,22 @@ describe('R3.7 a pipeline that brings its runner down again and again', () => {
     return found
   }
 
-  it.each(CASES)('%s is FAILED after three deaths, and works when the cause is gone', async (_, point) => {
-    const { mart, killed, run: failed } = deathsAt(point)
-    // A runner that is too slow for its lease counts as dead too.
-    expect(killed).toBeGreaterThan(0)
-    expect(killed).toBeLessThanOrEqual(3)
-    expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-5003' })
-    expect(await pipelineOf(mart)).toEqual({ status: 'FAILED' })
-    await aRunner(mart.main, { env: mart.env })
-    expect(await run(mart.main, mart.pipeline.id)).toMatchObject({ status: 'SUCCESS' })
-    const { source, mart: filled } = await signatures(mart)
-    expect(filled).toBe(source)
-    expect(await writesOf(mart)).toEqual({ writes: 300, keys: 300 })
-  })
+  it.each(CASES)(
+    '%s is FAILED after three crashes, and succeeds once the cause is removed',
+    async (_, point) => {
+      const { mart, killed, run: failed } = deathsAt(point)
+      // A runner that is too slow for its lease counts as dead too.
+      expect(killed).toBeGreaterThan(0)
+      expect(killed).toBeLessThanOrEqual(3)
+      expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-5003' })
+      expect(await pipelineOf(mart)).toEqual({ status: 'FAILED' })
+      await aRunner(mart.main, { env: mart.env })
+      expect(await run(mart.main, mart.pipeline.id)).toMatchObject({ status: 'SUCCESS' })
+      const { source, mart: filled } = await signatures(mart)
+      expect(filled).toBe(source)
+      expect(await writesOf(mart)).toEqual({ writes: 300, keys: 300 })
+    },
+  )
 
   it('but makes progress with every life is not given up', async () => {
     const { mart, killed, run: ended } = deathsAt('batch.committed')

@@ -110,7 +110,7 @@ describe('a runner that was frozen past its lease while it wrote to Elasticsearc
     expect(answer).toContain('version_conflict_engine_exception')
   })
 
-  it('undoes in write_mode update what is newer with that request and no other, as the guide says', async () => {
+  it('reverts newer changes in write_mode update only with that request, as documented in the guide', async () => {
     const { titles, bulks } = await freezeAtBulk('update', (overtaken) => ({
       kind: 'pass',
       after: overtaken,

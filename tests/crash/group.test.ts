@@ -295,6 +295,50 @@ describe('a group', () => {
   })
 })
 
+describe('the members of a group read one snapshot', () => {
+  it.each([
+    ['of another database', { sourceConnection: 'elsewhere' }],
+    ['and write to another database', { targetConnection: 'elsewhere' }],
+    ['row by row', {}],
+  ] as const)('%s', { timeout: 120_000 }, async (how, connections) => {
+    const [main, other] = [await aGroup(), await aDatabase({ migrated: false })]
+    const isTarget = 'targetConnection' in connections
+    await main.database.query("DELETE FROM etl.etl_pipelines WHERE name = 'summary'")
+    for (const [name, value] of Object.entries(connections))
+      await main.database.query(
+        `UPDATE etl.etl_pipelines SET ${name === 'sourceConnection' ? 'source' : 'target'}_connection = $1`,
+        [value],
+      )
+    await other.query(`
+      CREATE SCHEMA content; CREATE SCHEMA analytics;
+      CREATE TABLE content.account (id int PRIMARY KEY, amount bigint NOT NULL, moves bigint NOT NULL);
+      INSERT INTO content.account SELECT i, 1000, 0 FROM generate_series(1, ${ACCOUNTS}) i`)
+    await main.database.query(
+      'GRANT USAGE ON SCHEMA content TO vitrina_reader; GRANT SELECT ON content.account TO vitrina_reader',
+    )
+    await aRunner(main.database, {
+      env: { ...ENV, VITRINA_CONNECTION_ELSEWHERE_URL: other.url },
+      ...(how === 'row by row' ? { way: 'rows' as const } : {}),
+    })
+    const source = 'sourceConnection' in connections ? other : main.database
+    const marts = isTarget ? other : main.database
+    await refresh(main)
+    const stop = aWriter({ ...main, database: source })
+    let found: unknown[] = []
+    for (let n = 0; n < 5; n++) {
+      await refresh(main, n % 2 === 0 ? 'rows' : 'totals')
+      found = [...found, ...(await marts.query(CONTRADICTIONS.split('UNION ALL')[0]!))]
+    }
+    await stop()
+    expect(found).toEqual([])
+    expect(new Set(await outcomes(main))).toEqual(
+      new Set(['rows SUCCESS together', 'totals SUCCESS together']),
+    )
+    const [moved] = await marts.query('SELECT sum(moves) > 0 AS moved FROM analytics.rows')
+    expect(moved).toEqual({ moved: true })
+  })
+})
+
 const POINTS = [
   ...['run.claimed', 'fence.taken', 'run.prepared', ...GROUP_FAILPOINTS, 'checkpoint.moved', 'lease.renewed'],
   ...['batch.committed', 'run.finishing', 'run.finished'],

@@ -12,7 +12,7 @@ for (const write_mode of inTurn(['update', 'index'], 0))
     start: () => elasticsearchMarts(write_mode),
   })
 
-/** The server could not tell which of them is late. */
+/** The server does not know which of them is late. */
 it('in write_mode update a successor waits for the leases of parts that others may still be writing', async (context) => {
   const server = await elasticsearchMarts('update')
   if ('missing' in server) return context.skip(server.missing)

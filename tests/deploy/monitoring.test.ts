@@ -60,7 +60,7 @@ async function doSomeWork(get: (path: string) => Promise<Response>): Promise<voi
 }
 
 describe('R7.2 what processes expose', () => {
-  it('is what the reference says, name by name and label by label', () => {
+  it('has the names and labels of the reference', () => {
     for (const [from, exposed] of [
       ['api', api],
       ['runner', runner],
@@ -165,7 +165,7 @@ function expectMatch(name: string, label: string, { op, value }: { op: string; v
 const KNOWN = ['IDLE', 'RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED', 'PAUSED', 'FAILED']
 
 describe('the dashboard', () => {
-  it('binds no data source, and lists pipelines by a label that is there', () => {
+  it('binds no data source, and lists pipelines by an existing label', () => {
     const { templating } = dashboard()
     expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'pipeline', 'console'])
     const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(templating.list[1]!.definition!)!

@@ -304,7 +304,7 @@ describe('deploy/create-env.sh', () => {
   }
   const settingIn = (text: string, name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1] ?? ''
 
-  it('creates a file of the owner with a random value for each secret, and says so', () => {
+  it('creates a file readable by its owner only, with a random value for each secret, and reports it', () => {
     const texts = [copy(), copy()].map(({ run, file, read }) => {
       expect(run()).toMatchObject({ status: 0, stdout: expect.stringContaining('Created deploy/.env') })
       expect(statSync(file).mode & 0o777).toBe(0o600)

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
-import { createProgram } from '../../src/cli/program.js'
+import { createProgram } from '../../src/cli/program/program.js'
 import { blocksOf, ROOT } from '../support/document.js'
 import { codeIn, presentDocuments, textOf } from '../support/prose.js'
 

@@ -97,7 +97,7 @@ describe('the lineage', () => {
     await page.getByText(/The query has a syntax error/).waitFor()
   })
 
-  it('is exported for other programs', async () => {
+  it('is exported to other programs', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, `/lineage?node=pipeline:film_dim_full`)
     await card(page, 'film_dim_full').waitFor()

@@ -87,7 +87,7 @@ describe('the sign-in of the console', () => {
     expect(complaints).toEqual([])
   })
 
-  it('sends another port of the same host a cookie that is useless there', async () => {
+  it('sends other ports of the same host a cookie that they do not accept', async () => {
     const { page, context } = await browser().visitor()
     await stand().open(page)
     const [cookie] = await context.cookies()
@@ -128,7 +128,7 @@ describe('the sign-in of the console', () => {
     await field(stranger.page).waitFor()
   })
 
-  it('cannot be used by other pages on the same machine', async () => {
+  it('cannot be used by other pages on the same computer', async () => {
     const { page, context } = await browser().visitor()
     await stand().open(page)
     const run = `${stand().url}/api/v1/pipelines/33333333-3333-3333-3333-333333333333/run`

@@ -40,7 +40,7 @@ describe('vitrina doctor', () => {
     expect([code, found.ok]).toEqual([0, true])
   })
 
-  it('reports what is missing in an empty database, with remedies', async () => {
+  it('reports missing objects in an empty database, with remedies', async () => {
     const { url } = await aDatabase({ migrated: false })
     const { code, report: found } = await report({ DATABASE_URL: url })
     expect([code, found.ok]).toEqual([1, false])

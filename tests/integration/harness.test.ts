@@ -25,7 +25,7 @@ describe('the test harness', () => {
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'etl'")).toEqual([])
   })
 
-  it('names what a wait was for', async () => {
+  it('names what was waited for', async () => {
     const wait = waitFor(async () => null, { what: 'Godot', timeoutMs: 50 })
     await expect(wait).rejects.toThrow('waited 0.05 s in vain for Godot; last seen: null')
   })

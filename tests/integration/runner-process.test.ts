@@ -233,7 +233,7 @@ describe('a run whose runner was killed', () => {
 })
 
 describe('a runner without its meta store', () => {
-  it('stays alive and is no longer ready, and still stops', async () => {
+  it('remains alive, reports not ready, and stops on request', async () => {
     const { runner, url } = cutOff
     await waitFor(async () => (await statusOf(`${url}/health/ready`)) === 503, {
       what: 'the runner to be unready',

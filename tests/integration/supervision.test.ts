@@ -195,7 +195,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     expect([...pids].filter(isAlive)).toEqual([])
   })
 
-  it('does not start, and restarts nothing, when the chosen port is in use', async () => {
+  it('neither starts nor restarts anything when the chosen port is in use', async () => {
     const [port] = await freePorts(1)
     const other = createServer()
     onTestFinished(() => void other.close())

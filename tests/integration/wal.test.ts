@@ -59,7 +59,7 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     return done
   }
 
-  it('says how to prepare a source that is not prepared', async () => {
+  it('explains how to prepare a source', async () => {
     const { id } = await mart({
       sourceQuery: 'SELECT id FROM content.unpublished',
       targetTable: 'analytics.unprepared',

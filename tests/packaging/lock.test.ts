@@ -54,7 +54,7 @@ describe('package-lock.json', () => {
     expect(missingOptional(entries)).toEqual([])
   })
 
-  it('is for exact versions of what is installed with the package', async () => {
+  it('has the exact versions of the packages that are installed with it', async () => {
     const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
     expect(Object.keys(dependencies).length).toBeGreaterThan(5)
     for (const [name, version] of Object.entries<string>(dependencies))

@@ -93,7 +93,7 @@ describe('the bill of materials', () => {
     expect(await validator.validate(JSON.stringify({ ...bill, components: [{ name: 1 }] }))).not.toBeNull()
   })
 
-  it('has what is installed and what is bundled, and no tool of the build', () => {
+  it('lists installed and bundled packages, and no build tools', () => {
     const { dependencies, optionalDependencies } = json('package.json')
     expect(names).toEqual(expect.arrayContaining(Object.keys({ ...dependencies, ...optionalDependencies })))
     expect(names).toEqual(expect.arrayContaining(importedByConsole()))
@@ -103,7 +103,7 @@ describe('the bill of materials', () => {
       expect([purl, purl.endsWith(`@${version}`), licenses?.length]).toEqual([purl, true, 1])
   })
 
-  it('says of each bundled package where it is bundled', () => {
+  it('lists for each bundled package where it is bundled', () => {
     const places = (wanted: string) =>
       bill.components
         .find(({ name }: { name: string }) => name === wanted)

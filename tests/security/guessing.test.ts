@@ -144,7 +144,7 @@ describe('guessing tokens', () => {
 describe('X-Forwarded-For', () => {
   const via = (client: string) => ({ 'x-forwarded-for': client })
 
-  it('is not believed unless the proxy is trusted', async () => {
+  it('is ignored unless the proxy is trusted', async () => {
     const { ask } = aGuardedApi()
     let n = 0
     const answers = await count(100, () => ask(wrong(), ATTACKER, via(`203.0.113.${++n}`)))

@@ -143,6 +143,34 @@ describe('checks at the same time', () => {
     },
   )
 
+  it('include rows and profiles of marts, and evaluations of data checks in slots of their own', async () => {
+    const { id } = await aPipeline(database, { targetConnection: 'silent' })
+    const check = { name: 'titled', type: 'not_null', column: 'title', on_failure: 'warn' }
+    await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+      id,
+      JSON.stringify([check]),
+    ])
+    const silent = await aSilentServer()
+    const { token, ask } = await anApiWith({
+      connections: ['silent'],
+      urls: new Map([['silent', silent.url]]),
+      checks: { total: 5, perToken: 1, patienceMs: 0 },
+    })
+    const operator = await token('operator')
+    const busy = [ask(operator, `/pipelines/${id}/rows`)]
+    await silent.callers(1)
+    for (const path of ['rows', 'profile', 'profile?refresh=true'])
+      expect((await ask(operator, `/pipelines/${id}/${path}`)).json()).toMatchObject({
+        code: 'TOO_MANY_CHECKS',
+      })
+    busy.push(ask(operator, `/pipelines/${id}/checks/run`, {}))
+    await silent.callers(2)
+    const second = await ask(operator, `/pipelines/${id}/checks/run`, {})
+    expect(second.json()).toMatchObject({ code: 'TOO_MANY_CHECKS' })
+    silent.letGo()
+    expect((await Promise.all(busy)).map(({ statusCode }) => statusCode)).not.toContain(429)
+  })
+
   it('never use more sessions than their places, however many ask', async () => {
     const { api, token, ask } = await anApiWith({
       readerUrl: database.loginUrl('reader'),

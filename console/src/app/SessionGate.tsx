@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { onSignedOut } from '../api/client.js'
 import { forgetSession, SessionContext, sessionQuery } from '../api/session.js'
-import { ProblemCard } from '../components/ProblemCard.js'
-import { Skeleton } from '../components/Skeleton.js'
+import { ProblemCard } from '../components/layout/ProblemCard.js'
+import { Skeleton } from '../components/layout/Skeleton.js'
 import { SignInScreen } from '../screens/sign-in/SignInScreen.js'
 
 /** Shows the sign-in screen until a user is signed in. The address is kept, so that the requested page opens then. */

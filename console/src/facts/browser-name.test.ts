@@ -14,6 +14,6 @@ it.each([
   expect(browserName(userAgent)).toBe(name)
 })
 
-it('has no name for a browser that sent none', () => {
+it('has no name for a browser that did not send one', () => {
   expect(browserName(null)).toBeNull()
 })

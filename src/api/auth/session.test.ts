@@ -119,7 +119,7 @@ describe('a session', () => {
     expect((await whoAmI(browser)).statusCode).toBe(401)
   })
 
-  it('stays valid with repeated use', async () => {
+  it('remains valid when used repeatedly', async () => {
     const browser = await signedIn(api, { token: TOKEN })
     await database.query("UPDATE etl.etl_sessions SET used_at = clock_timestamp() - interval '11 hours'")
     expect((await whoAmI(browser)).statusCode).toBe(200)

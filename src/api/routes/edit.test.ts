@@ -93,7 +93,7 @@ describe('POST /pipelines', () => {
     await created({ source_query: 'SELECT id FROM content.hidden' })
   })
 
-  it('rejects a name that is taken', async () => {
+  it('rejects a name that already exists', async () => {
     const body = spec()
     await api.post('/pipelines', body)
     const answer = await api.post('/pipelines', body)

@@ -28,7 +28,6 @@ import { controlRoutes } from './control.js'
 import { dataCheckRoutes } from './data-checks.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
-import { fleetQuarantineRoutes } from './fleet-quarantine.js'
 import { freshnessRoutes } from './freshness.js'
 import { graphRoutes } from './graph.js'
 import { healthRoutes } from './health.js'
@@ -78,13 +77,12 @@ export interface Services {
 }
 
 export function apiRoutes(app: Api, services: Services): void {
-  const { pipelines, edit, control, history } = services
+  const { pipelines, edit } = services
   pipelineRoutes(app, pipelines)
   editRoutes(app, edit)
   versionRoutes(app, edit, pipelines)
-  controlRoutes(app, control, services.waiter)
-  quarantineRoutes(app, history, control)
-  fleetQuarantineRoutes(app, services.quarantine)
+  controlRoutes(app, services.control, services.waiter)
+  quarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
   martDataRoutes(app, services.martData)
   dataCheckRoutes(app, services.dataChecks)
@@ -93,7 +91,7 @@ export function apiRoutes(app: Api, services: Services): void {
   lineageRoutes(app, services.lineage)
   graphRoutes(app, services.order)
   runRoutes(app, services.runs, services.waiter)
-  historyRoutes(app, history)
+  historyRoutes(app, services.history)
   taskRoutes(app, services.transforms)
   tokenRoutes(app, services.tokens, services.sessions)
   sessionRoutes(app, services.sessions, services.facts)

@@ -237,7 +237,7 @@ describe('nonsense about existing objects gets a response, never a 5xx', () => {
       ).toBe(422)
   })
 
-  it('and what is there is still there', async () => {
+  it('and existing pipelines are unchanged', async () => {
     expect((await api.get(path.pipeline)).statusCode).toBe(200)
     expect((await api.get(path.run)).json().status).toBe('SUCCESS')
     expect((await api.get(`/runs/${randomUUID()}/log`)).statusCode).toBe(404)

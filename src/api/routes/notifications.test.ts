@@ -110,7 +110,7 @@ describe('a test message', () => {
     }
   })
 
-  it('says why there is no response', async () => {
+  it('reports why there is no response', async () => {
     expect((await api.post('/notifications/test', { channel: 'hook' })).json()).toMatchObject({
       delivered: false,
       detail: '127.0.0.1 could not be reached (ECONNREFUSED).',

@@ -134,7 +134,7 @@ describe('GET /graph', () => {
     expect(edges).toEqual([{ from: a, to: b, kind: 'lineage', via: 'analytics.a' }])
   })
 
-  it('learns the edges of pipelines that were created with SQL', async () => {
+  it('adds the edges of pipelines that were created with SQL', async () => {
     const { a, b } = await diamond()
     await database.query('DELETE FROM etl.etl_pipeline_reads')
     await database.query('DELETE FROM etl.etl_pipeline_edges')
@@ -301,7 +301,7 @@ describe('POST /pipelines/{id}/run?with=', () => {
     expect(names(await wave(b, 'all'))).toEqual(['a', 'b', 'd'])
   })
 
-  it('answers the planned runs before they start, with what they wait for', async () => {
+  it('returns the planned runs before they start, with what they wait for', async () => {
     const { d } = await diamond()
     const answer = await wave(d, 'upstream')
     const run = await api.get(`/runs/${answer.json().run_id}`)

@@ -1,16 +1,22 @@
 import { authorOf } from '../auth/bearer.js'
 import { noBody } from '../schemas/control.js'
+import { byId, byRow } from '../schemas/params.js'
 import {
+  choiceOf,
+  fleetQuarantinePage,
+  fleetQuarantineQuery,
+  heldRowsToWire,
   listQuarantineQuery,
   quarantinedToWire,
   quarantinedWire,
   quarantinePage,
   replayWire,
-} from '../schemas/history.js'
-import { byId, byRow } from '../schemas/params.js'
+  settleBody,
+  settledToWire,
+  settledWire,
+} from '../schemas/quarantine.js'
 import type { Api } from '../schemas/type-provider.js'
-import type { ControlService } from '../services/control.js'
-import type { HistoryService } from '../services/history.js'
+import type { QuarantineService } from '../services/quarantine.js'
 import { linkNext } from './links.js'
 import { rule } from './rule.js'
 
@@ -21,7 +27,13 @@ const ROW_LINKS = {
   postPipelinesByIdQuarantineByRowIdDiscard: FIRST_ROW,
 }
 
-export function quarantineRoutes(app: Api, history: HistoryService, control: ControlService): void {
+export function quarantineRoutes(app: Api, quarantine: QuarantineService): void {
+  pipelineRoutes(app, quarantine)
+  fleetRoutes(app, quarantine)
+}
+
+/** The rows of one pipeline. */
+function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
   app.get(
     '/pipelines/:id/quarantine',
     {
@@ -34,7 +46,7 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
       schema: { params: byId, querystring: listQuarantineQuery, response: { 200: quarantinePage } },
     },
     async (request, reply) => {
-      const page = await history.quarantine(request.params.id, request.query)
+      const page = await quarantine.listOf(request.params.id, request.query)
       linkNext(request, reply, page.nextCursor)
       return { items: page.items.map(quarantinedToWire), next_cursor: page.nextCursor }
     },
@@ -51,7 +63,11 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
       schema: { params: byRow, body: noBody, response: { 202: replayWire } },
     },
     async (request, reply) => {
-      const { row, run } = await control.replay(request.params.id, request.params.row_id, authorOf(request))
+      const { row, run } = await quarantine.replay(
+        request.params.id,
+        request.params.row_id,
+        authorOf(request),
+      )
       if (run !== null) request.events.runRequested(run)
       return reply.code(202).send({ ...quarantinedToWire(row), replay_run_id: run?.id ?? null })
     },
@@ -64,6 +80,58 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
       schema: { params: byRow, body: noBody, response: { 200: quarantinedWire } },
     },
     async (request) =>
-      quarantinedToWire(await control.discard(request.params.id, request.params.row_id, authorOf(request))),
+      quarantinedToWire(
+        await quarantine.discard(request.params.id, request.params.row_id, authorOf(request)),
+      ),
+  )
+}
+
+/** The rows of all pipelines. */
+function fleetRoutes(app: Api, quarantine: QuarantineService): void {
+  app.get(
+    '/quarantine',
+    {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the quarantined rows of all pipelines, newest first.',
+      }),
+      schema: { querystring: fleetQuarantineQuery, response: { 200: fleetQuarantinePage } },
+    },
+    async (request, reply) => {
+      const { pipeline_id: pipelineId, ...filter } = request.query
+      const rows = await quarantine.list({ ...filter, pipelineId })
+      linkNext(request, reply, rows.page.nextCursor)
+      return heldRowsToWire(rows)
+    },
+  )
+
+  app.post(
+    '/quarantine/replay',
+    {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Request runs that retry rows, and list the rows that cannot be retried.',
+      }),
+      schema: { body: settleBody, response: { 202: settledWire } },
+    },
+    async (request, reply) => {
+      const choice = choiceOf(request.body)
+      const settled = await quarantine.settle(choice, 'REPLAY_REQUESTED', authorOf(request))
+      for (const { run } of settled.pipelines) if (run !== null) request.events.runRequested(run)
+      return reply.code(202).send(settledToWire(settled))
+    },
+  )
+
+  app.post(
+    '/quarantine/discard',
+    {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Discard rows, and list the rows that cannot be discarded.',
+      }),
+      schema: { body: settleBody, response: { 200: settledWire } },
+    },
+    async (request) =>
+      settledToWire(await quarantine.settle(choiceOf(request.body), 'DISCARDED', authorOf(request))),
   )
 }

@@ -128,7 +128,7 @@ describe('the audit', () => {
     expect(await auditOf(id)).toHaveLength(1)
   })
 
-  it('cannot be changed by anyone', async () => {
+  it('cannot be changed by any login', async () => {
     const id = await created()
     const meta = await database.client(database.loginUrl('meta'))
     for (const sql of [

@@ -1,11 +1,5 @@
 import { z } from 'zod'
-import {
-  type AuditEntry,
-  type FleetRunner,
-  type PipelineVersion,
-  QUARANTINE_STATUSES,
-  type QuarantinedRow,
-} from '../../model/history.js'
+import type { AuditEntry, FleetRunner, PipelineVersion } from '../../model/history.js'
 import { text } from '../../model/text.js'
 import { moment } from './moment.js'
 import { pageOf, pageQuery } from './page.js'
@@ -97,55 +91,6 @@ export function auditToWire(entry: AuditEntry): z.infer<typeof auditPage>['items
     target_name: entry.targetName,
     diff: entry.diff,
     request_id: entry.requestId,
-  }
-}
-
-export const listQuarantineQuery = z.strictObject({
-  ...pageQuery,
-  status: z.enum(QUARANTINE_STATUSES).optional().describe('Only rows with this status.'),
-})
-export const quarantinedWire = z
-  .object({
-    id: z.string().describe('The id of the quarantined row.'),
-    pipeline_id: z.string().describe('The pipeline that read it.'),
-    pipeline_name: z.string().describe('Its name.'),
-    run_id: z.string().describe('The run that read it.'),
-    status: z.enum(QUARANTINE_STATUSES).describe('HELD until it is replayed or discarded.'),
-    key: z.string().describe('The key of the row.'),
-    row: z
-      .record(z.string(), z.string().nullable())
-      .describe('The row as read from the source, as text. Empty after the row is replayed or discarded.'),
-    reason: z
-      .string()
-      .describe('Why the target rejected it. Removed after the row is replayed or discarded.'),
-    sqlstate: z.string().nullable().describe('The SQLSTATE of the rejection.'),
-    check: z.string().nullable().describe('The data check that it failed. null: the target rejected it.'),
-    refused_at: when('the target rejected it'),
-    settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
-  })
-  .meta({ id: 'QuarantinedRow' })
-export const quarantinePage = pageOf(quarantinedWire)
-export const replayWire = quarantinedWire.extend({
-  replay_run_id: z
-    .string()
-    .nullable()
-    .describe('The run that retries it; null: the run after the current one.'),
-})
-
-export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantinedWire> {
-  return {
-    id: String(row.id),
-    pipeline_id: row.pipelineId,
-    pipeline_name: row.pipelineName,
-    run_id: row.runId,
-    status: row.status,
-    key: row.key,
-    row: row.row,
-    reason: row.reason,
-    sqlstate: row.sqlstate,
-    check: row.check,
-    refused_at: row.refusedAt,
-    settled_at: row.settledAt,
   }
 }
 

@@ -1,10 +1,60 @@
 import { z } from 'zod'
+import { QUARANTINE_STATUSES, type QuarantinedRow } from '../../model/history.js'
 import type { RowChoice, Settled, UnsettledRow } from '../../ports/quarantine-store.js'
 import type { HeldRows } from '../services/quarantine.js'
-import { listQuarantineQuery, quarantinedToWire, quarantinePage } from './history.js'
+import { pageOf, pageQuery } from './page.js'
 
 const MOST_ROWS = 1_000
 const rowId = () => z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a quarantined row')
+
+export const listQuarantineQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(QUARANTINE_STATUSES).optional().describe('Only rows with this status.'),
+})
+export const quarantinedWire = z
+  .object({
+    id: z.string().describe('The id of the quarantined row.'),
+    pipeline_id: z.string().describe('The pipeline that read it.'),
+    pipeline_name: z.string().describe('Its name.'),
+    run_id: z.string().describe('The run that read it.'),
+    status: z.enum(QUARANTINE_STATUSES).describe('HELD until it is replayed or discarded.'),
+    key: z.string().describe('The key of the row.'),
+    row: z
+      .record(z.string(), z.string().nullable())
+      .describe('The row as read from the source, as text. Empty after the row is replayed or discarded.'),
+    reason: z
+      .string()
+      .describe('Why the target rejected it. Removed after the row is replayed or discarded.'),
+    sqlstate: z.string().nullable().describe('The SQLSTATE of the rejection.'),
+    check: z.string().nullable().describe('The data check that it failed. null: the target rejected it.'),
+    refused_at: z.string().describe('When the target rejected it.'),
+    settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
+  })
+  .meta({ id: 'QuarantinedRow' })
+export const quarantinePage = pageOf(quarantinedWire)
+export const replayWire = quarantinedWire.extend({
+  replay_run_id: z
+    .string()
+    .nullable()
+    .describe('The run that retries it; null: the run after the current one.'),
+})
+
+export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantinedWire> {
+  return {
+    id: String(row.id),
+    pipeline_id: row.pipelineId,
+    pipeline_name: row.pipelineName,
+    run_id: row.runId,
+    status: row.status,
+    key: row.key,
+    row: row.row,
+    reason: row.reason,
+    sqlstate: row.sqlstate,
+    check: row.check,
+    refused_at: row.refusedAt,
+    settled_at: row.settledAt,
+  }
+}
 
 export const fleetQuarantineQuery = listQuarantineQuery.extend({
   pipeline_id: z.uuid().optional().describe('Only rows of this pipeline.'),

@@ -1,22 +1,14 @@
-import type { AuditEntry, FleetRunner, QuarantinedRow } from '../../model/history.js'
-import type { AuditFilter, Catalog, Page, QuarantineFilter } from '../../ports/catalog.js'
-import type { PipelineService } from './pipelines.js'
+import type { AuditEntry, FleetRunner } from '../../model/history.js'
+import type { AuditFilter, Catalog, Page } from '../../ports/catalog.js'
 
 const EXPORT_PAGE = 500
 
-/** Who did what, and what is left to do. */
+/** Who did what, and which runners there are. */
 export class HistoryService {
   readonly #catalog: Catalog
-  readonly #pipelines: PipelineService
 
-  constructor(catalog: Catalog, pipelines: PipelineService) {
+  constructor(catalog: Catalog) {
     this.#catalog = catalog
-    this.#pipelines = pipelines
-  }
-
-  async quarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
-    const { id } = await this.#pipelines.get(pipelineId)
-    return this.#catalog.listQuarantine({ ...filter, pipelineId: id })
   }
 
   runners(): Promise<FleetRunner[]> {

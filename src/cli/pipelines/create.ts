@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { serverCommand } from '../command.js'
-import { formatOption, isData, jsonOption, printData } from '../format.js'
-import { inPlaceOf } from '../mistakes.js'
-import { detail, print } from '../output.js'
+import { inPlaceOf } from '../files/mistakes.js'
+import { formatOption, isData, jsonOption, printData } from '../output/format.js'
+import { detail, print } from '../output/print.js'
+import { serverCommand } from '../program/command.js'
 import { openServer } from '../server/server.js'
 import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
 

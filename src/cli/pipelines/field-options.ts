@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { type FieldDefinition, PIPELINE_FIELDS, type PipelineField } from '../../model/pipeline-fields.js'
-import { collect, decimal, wholeNumber } from '../command.js'
+import { collect, decimal, wholeNumber } from '../program/command.js'
 
 /** The options that set a field: none, one, or for a switch also its negation. */
 export function fieldOptions(name: PipelineField): Option[] {

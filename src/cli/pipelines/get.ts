@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { readingCommand } from '../command.js'
-import { type FormatFlags, isData, printData } from '../format.js'
-import { print } from '../output.js'
+import { type FormatFlags, isData, printData } from '../output/format.js'
+import { print } from '../output/print.js'
+import { moment, printFields, printTable } from '../output/print-table.js'
+import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
-import { moment, printFields, printTable } from '../show.js'
 
 export function addGet(pipelines: Command): void {
   readingCommand(pipelines, {

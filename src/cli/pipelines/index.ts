@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { group } from '../command.js'
+import { group } from '../program/command.js'
 import { addControl } from './control.js'
 import { addCreate } from './create.js'
 import { addGet } from './get.js'

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
-import { readingCommand } from '../command.js'
-import { type Format, isData, printData } from '../format.js'
-import { detail, print } from '../output.js'
+import { type Format, isData, printData } from '../output/format.js'
+import { detail, print } from '../output/print.js'
+import { printTable } from '../output/print-table.js'
+import { machineText } from '../output/terminal-text.js'
+import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import type { Profile } from '../server/wire.js'
-import { printTable } from '../show.js'
-import { machineText } from '../terminal-text.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../../model/errors.js'
-import { readingCommand } from '../command.js'
-import { type Format, isData, printData } from '../format.js'
-import { bad, detail, good, print } from '../output.js'
+import { type Format, isData, printData } from '../output/format.js'
+import { bad, detail, good, print } from '../output/print.js'
+import { printTable } from '../output/print-table.js'
+import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
 import type { Pipeline, Reconciliation } from '../server/wire.js'
-import { printTable } from '../show.js'
 import { awaitRun } from './run.js'
 
 interface Flags extends ServerFlags {

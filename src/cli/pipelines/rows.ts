@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import { readingCommand, wholeNumber } from '../command.js'
-import { type Format, isData, printData } from '../format.js'
-import { detail } from '../output.js'
+import { type Format, isData, printData } from '../output/format.js'
+import { detail } from '../output/print.js'
+import { printTable } from '../output/print-table.js'
+import { readingCommand, wholeNumber } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
-import { printTable } from '../show.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format

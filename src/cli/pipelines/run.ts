@@ -1,15 +1,22 @@
 import { type Command, Option } from 'commander'
 import { Stopped, untilStopped } from '../../main/shutdown.js'
 import { WAVES, type Wave } from '../../model/order.js'
-import { serverCommand } from '../command.js'
-import { watchWithProgress } from '../follow-run.js'
-import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from '../format.js'
-import { detail, good, print } from '../output.js'
+import {
+  type Format,
+  type FormatFlags,
+  formatOption,
+  isData,
+  jsonOption,
+  printData,
+} from '../output/format.js'
+import { detail, good, print } from '../output/print.js'
+import { duration } from '../output/print-table.js'
+import { serverCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
+import { watchWithProgress } from '../server/follow-run.js'
 import { openServer, type Server } from '../server/server.js'
 import { describeRun, readRun, requireSuccess, watchRun } from '../server/watch-run.js'
-import { duration } from '../show.js'
 
 interface Flags extends ServerFlags {
   readonly wait?: boolean

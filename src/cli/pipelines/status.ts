@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { readingCommand } from '../command.js'
-import { type FormatFlags, isData, printData } from '../format.js'
+import { type FormatFlags, isData, printData } from '../output/format.js'
+import { duration, moment, printFields } from '../output/print-table.js'
+import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { describeRun } from '../server/watch-run.js'
 import type { Freshness, Run, Status } from '../server/wire.js'
-import { duration, moment, printFields } from '../show.js'
 
 type Flags = ServerFlags & FormatFlags
 

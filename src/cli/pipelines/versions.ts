@@ -1,18 +1,13 @@
 import type { Command } from 'commander'
-import { readingCommand, serverCommand, wholeNumber } from '../command.js'
-import { type Format, formatOption, isData, jsonOption, printData } from '../format.js'
-import { print } from '../output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from '../output/format.js'
+import { print } from '../output/print.js'
+import { moment } from '../output/print-table.js'
+import { serverCommand } from '../program/command.js'
+import { listCommand } from '../program/list-command.js'
 import type { ServerFlags } from '../server/connection.js'
-import { findPipeline, pathOf } from '../server/find-pipeline.js'
+import { findPipeline } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
-import { moment, printTable, tellOfMore } from '../show.js'
 import { checkpointFields, TAKE_OVER } from './update.js'
-
-interface Flags extends ServerFlags {
-  readonly output?: Format
-  readonly limit: number
-  readonly cursor?: string
-}
 
 interface RestoreFlags extends ServerFlags {
   readonly output?: Format
@@ -22,14 +17,20 @@ interface RestoreFlags extends ServerFlags {
 }
 
 export function addVersions(pipelines: Command): void {
-  readingCommand(pipelines, {
+  listCommand(pipelines, {
     usage: 'versions <pipeline>',
     description: 'List the configuration versions of a pipeline, newest first.',
     examples: ['pipelines versions film_dim', 'pipelines versions film_dim --json | jq ".items[0].diff"'],
+    route: '/pipelines/{id}/versions',
+    pages: { of: 'versions', limit: 20 },
+    columns: {
+      version: ({ version }) => version,
+      at: ({ at }) => moment(at),
+      author: ({ author }) => author,
+      changed: ({ diff }) => Object.keys(diff).join(', '),
+    },
+    none: 'No versions found.',
   })
-    .option('--limit <n>', 'maximum number of versions', wholeNumber, 20)
-    .option('--cursor <cursor>', 'show the page after this cursor')
-    .action(list)
   serverCommand(pipelines, {
     usage: 'restore <pipeline> <version>',
     description: 'Restore an earlier version, as a new version.',
@@ -41,20 +42,6 @@ export function addVersions(pipelines: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(restore)
-}
-
-async function list(name: string, flags: Flags): Promise<void> {
-  const server = await openServer(flags)
-  const query = { limit: flags.limit, ...(flags.cursor && { cursor: flags.cursor }) }
-  const params = { ...(await pathOf(server, name)), query }
-  const page = await server.ask(server.api.GET('/pipelines/{id}/versions', { params }))
-  if (isData(flags)) return printData(page, flags)
-  printTable(
-    ['version', 'at', 'author', 'changed'],
-    page.items.map((one) => [one.version, moment(one.at), one.author, Object.keys(one.diff).join(', ')]),
-    'No versions found.',
-  )
-  tellOfMore(page.next_cursor)
 }
 
 async function restore(name: string, version: string, flags: RestoreFlags): Promise<void> {

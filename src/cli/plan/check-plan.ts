@@ -1,7 +1,7 @@
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import type { FileMistake } from '../../config/source-text.js'
 import { fieldsThatChange } from '../../model/pipeline-fields.js'
-import { fileMistakes } from '../mistakes.js'
+import { fileMistakes } from '../files/mistakes.js'
 import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
 import type { Fields, Validation } from '../server/wire.js'

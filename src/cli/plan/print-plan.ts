@@ -1,4 +1,4 @@
-import { bad, bold, dim, good, print } from '../output.js'
+import { bad, bold, dim, good, print } from '../output/print.js'
 import type { Change } from './changes.js'
 import { lineDiff } from './line-diff.js'
 import type { Plan } from './plan.js'

@@ -31,5 +31,5 @@ export async function pageOrAll<T>(
   read: (page: { limit: number; cursor?: string }) => Promise<Page<T>>,
 ): Promise<Page<T>> {
   if (limit === undefined && cursor === undefined) return { items: await allPages(read), next_cursor: null }
-  return read({ limit: limit ?? PAGE, ...(cursor === undefined ? {} : { cursor }) })
+  return read({ limit: limit ?? PAGE, ...(cursor && { cursor }) })
 }

@@ -1,7 +1,7 @@
 import { type ApiClient, createClient } from '../../client/api-client.js'
 import { patientFetch } from '../../client/patient-fetch.js'
 import { VitrinaError } from '../../model/errors.js'
-import { note } from '../output.js'
+import { note } from '../output/print.js'
 import { ApiError } from './api-error.js'
 import { type Connection, findConnection, type ServerFlags } from './connection.js'
 

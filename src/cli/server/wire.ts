@@ -1,7 +1,7 @@
 import type { paths } from '../../client/api-types.js'
 
 type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : never
-type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: infer Answer } } }
+export type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: infer Answer } } }
   ? Json<Answer>
   : never
 type Post<P extends keyof paths, Status extends number> = paths[P] extends {
@@ -25,7 +25,6 @@ export type NotificationRule = Get<'/notifications'>['items'][number]
 export type Profile = Get<'/pipelines/{id}/profile'>
 export type Preview = Post<'/preview', 200>
 export type RunStatus = Run['status']
-export type PipelineStatus = Pipeline['status']
 
 /** Request bodies; the server reads them field by field and reports all mistakes. */
 export type Fields = Record<string, unknown>

@@ -50,7 +50,7 @@ export interface BulkTarget {
   /** The alias used for writes. It is deleted together with its index and never created implicitly: see mart.ts. */
   readonly alias: string
   readonly isVersioned: boolean
-  /** Others write at the same time with this fence: a document that one of them wrote later stays. Null: nobody does. */
+  /** Others write at the same time with this fence: a document that one of them wrote later stays. Null: no other session does. */
   readonly sharedFence: bigint | null
   /** Sent before the items of every request; its result is ignored. */
   readonly preamble?: Buffer

@@ -1,12 +1,5 @@
 import type { ConnectionUse } from '../../model/connection.js'
-import type {
-  AuditEntry,
-  BatchHistory,
-  FleetRunner,
-  PartHistory,
-  QuarantinedRow,
-  RunLogLine,
-} from '../../model/history.js'
+import type { AuditEntry, BatchHistory, FleetRunner, PartHistory, RunLogLine } from '../../model/history.js'
 import type { Due, OrderGraph } from '../../model/order.js'
 import type { FleetSummary, PipelineLine } from '../../model/overview.js'
 import type { Pipeline } from '../../model/pipeline.js'
@@ -20,7 +13,6 @@ import type {
   Page,
   PageRequest,
   PipelineFilter,
-  QuarantineFilter,
   RunFilter,
   RunLogFilter,
   State,
@@ -33,15 +25,7 @@ import { ACTIVE } from '../status-lists.js'
 import { fleetPulse, runTotals, secondsSinceSuccess } from '../totals.js'
 import { describeStore, listConnectionUses } from './about.js'
 import { findPipeline, findRun, findState } from './find.js'
-import {
-  countQuarantine,
-  listAudit,
-  listBatches,
-  listLog,
-  listParts,
-  listQuarantine,
-  listRunners,
-} from './history.js'
+import { listAudit, listBatches, listLog, listParts, listRunners } from './history.js'
 import { dueOf, groupOf, orderGraph, pipelinesWithoutReads } from './order.js'
 import { fleetSummary, listPipelineLines } from './overview.js'
 import { pageOf, readCursor } from './page.js'
@@ -142,14 +126,6 @@ export class CatalogRepository implements Catalog {
 
   listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>> {
     return listLog(this.#database, runId, filter)
-  }
-
-  listQuarantine(filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
-    return listQuarantine(this.#database, filter)
-  }
-
-  countQuarantine(filter: QuarantineFilter): Promise<number> {
-    return countQuarantine(this.#database, filter)
   }
 
   listSources(): Promise<CapturedSource[]> {

@@ -1,9 +1,8 @@
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
-import type { QuarantinedRow } from '../../model/history.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
-import { isHeld, isStartable } from '../../model/status.js'
+import { isStartable } from '../../model/status.js'
 import type {
   CancelManner,
   RequestedWave,
@@ -16,7 +15,6 @@ import { RUN_COLUMNS, type RunRow, toRun } from '../rows.js'
 import { HELD } from '../status-lists.js'
 import { signTransaction, writeAudit } from './audit.js'
 import { findPipeline, findRun, lockPipeline } from './find.js'
-import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './history.js'
 import { remember, rememberedWave, repeated } from './idempotency.js'
 
 /** What the API requests from the runners. Every request is one short transaction with its entry in the audit. */
@@ -123,27 +121,6 @@ export class CatalogControlRepository implements RunControl {
       })
       return findRun(session, runId)
     })
-  }
-
-  replay(
-    pipelineId: string,
-    rowId: number,
-    author: Author,
-  ): Promise<{ row: QuarantinedRow; run: Run | null } | null> {
-    return this.#database.transaction(async (session) => {
-      await signTransaction(session, author)
-      const pipeline = await lockPipeline(session, pipelineId)
-      const row = await settle(session, { pipelineId, rowId, author, status: 'REPLAY_REQUESTED' })
-      if (pipeline === null || row === null) return null
-      const isUnderWay = isHeld(pipeline.status)
-      return { row, run: isUnderWay ? null : await activeOrNew(session, pipeline, { pipelineId, author }) }
-    })
-  }
-
-  discard(pipelineId: string, rowId: number, author: Author): Promise<QuarantinedRow | null> {
-    return this.#database.transaction((session) =>
-      settle(session, { pipelineId, rowId, author, status: 'DISCARDED' }),
-    )
   }
 }
 
@@ -346,43 +323,6 @@ async function cancelRunning(session: Queryable, { id }: Run): Promise<boolean> 
     [id],
   )
   return rows.length === 1
-}
-
-interface Settlement {
-  readonly pipelineId: string
-  readonly rowId: number
-  readonly author: Author
-  readonly status: 'REPLAY_REQUESTED' | 'DISCARDED'
-}
-
-async function settle(
-  session: Queryable,
-  { pipelineId, rowId, author, status }: Settlement,
-): Promise<QuarantinedRow | null> {
-  const [before] = await session.query<QuarantineRow>(
-    `SELECT ${QUARANTINE_COLUMNS} FROM etl.etl_quarantine q WHERE q.id = $1 AND q.pipeline_id = $2 FOR UPDATE`,
-    [rowId, pipelineId],
-  )
-  if (before === undefined) return null
-  if (before.status === status) return toQuarantined(before)
-  if (before.status === 'REPLAYED' || before.status === 'DISCARDED') throw settled(before)
-  const [after] = await session.query<QuarantineRow>(
-    `UPDATE etl.etl_quarantine q SET status = $2, settled_at = CASE $2 WHEN 'DISCARDED' THEN clock_timestamp() END
-      WHERE q.id = $1 RETURNING ${QUARANTINE_COLUMNS}`,
-    [rowId, status],
-  )
-  const action = status === 'DISCARDED' ? 'quarantine.discard' : 'quarantine.replay'
-  const diff = { pipeline_id: pipelineId, row_key: before.row_key }
-  await writeAudit(session, author, { action, kind: 'quarantine', id: String(rowId), name: null, diff })
-  return toQuarantined(after!)
-}
-
-function settled({ id, status }: QuarantineRow): VitrinaError {
-  return new VitrinaError(
-    'QUARANTINE_SETTLED',
-    `Quarantined row ${id} is already ${status}.`,
-    'Only rows with status HELD can be replayed or discarded.',
-  )
 }
 
 function disabled(name: string): VitrinaError {

@@ -8,7 +8,7 @@ import { CatalogFreshnessRepository } from './freshness.repository.js'
 import { CatalogJournalRepository } from './journal.repository.js'
 import { CatalogNotificationsRepository } from './notifications.repository.js'
 import { CatalogProfilesRepository } from './profiles.repository.js'
-import { CatalogQuarantineRepository } from './quarantine.repository.js'
+import { CatalogQuarantineRepository } from './quarantine/quarantine.repository.js'
 import { CatalogSessionsRepository } from './sessions.repository.js'
 import { CatalogTokensRepository } from './tokens.repository.js'
 

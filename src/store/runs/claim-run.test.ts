@@ -86,7 +86,7 @@ describe('claiming by tag', () => {
 })
 
 describe('fair claims', () => {
-  it('lets queues take turns, however many runs one of them has', async () => {
+  it('claims from queues in turn, however many runs one of them has', async () => {
     await requests(6, ['a'])
     await requests(2, ['b'])
     await requests(2, [])
@@ -132,7 +132,7 @@ describe('limits of connections', () => {
     expect(await claim({ limits })).not.toBeNull()
   })
 
-  it('lets runs on other connections pass those that wait', async () => {
+  it('claims runs on other connections before those that wait', async () => {
     await on.aRequest({ sourceConnection: 'crm', targetConnection: 'dwh' })
     await on.aRequest({ sourceConnection: 'crm', targetConnection: 'dwh' })
     const other = await on.aRequest({ sourceConnection: 'erp', targetConnection: 'dwh' })

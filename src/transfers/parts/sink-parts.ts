@@ -3,7 +3,7 @@ import type { Attempt } from '../attempt.js'
 import { deletedRows, NO_CHANGE } from '../marts/mart.js'
 import type { MartPass, PartedMart } from './parted-mart.js'
 
-/** A mart behind a sink that takes rows from several runners: it is told when they may begin, and when all have ended. */
+/** A mart behind a sink that takes rows from several runners: the holder of the run begins and ends the pass. */
 export class SinkParts implements PartedMart {
   readonly isEmpty = false
   readonly #attempt: Attempt<unknown>

@@ -155,7 +155,7 @@ describe('a Python function that misbehaves is killed and reported, and the next
     }
   })
 
-  it('while batches that were handed over already are answered by a new host', async () => {
+  it('while a new host processes the batches that were already sent', async () => {
     const tasks = await someTasks(python(task('third', 'if rows[0]["id"] == 3: os._exit(1)', 'return rows')))
     const chain = await tasks.open('third', COLUMNS)
     const answers = await Promise.allSettled(

@@ -40,7 +40,7 @@ def shape(rows):
     await chain.close()
   })
 
-  it('is not asked about no rows at all, also when an earlier one has dropped them', async () => {
+  it('is not called without rows, also when an earlier task has dropped them all', async () => {
     const tasks = await someTasks(python(task('none', 'return []'), task('first', 'return [rows[0]]')))
     const chain = await tasks.open(['none', 'first'], COLUMNS)
     expect((await chain.run(RowBatch.NONE)).count).toBe(0)
@@ -48,7 +48,7 @@ def shape(rows):
     await chain.close()
   })
 
-  it('answers batches in the order in which they came, also 100,000 rows and one that fails', async () => {
+  it('returns batches in the order in which they arrived, including 100,000 rows and a batch that fails', async () => {
     const tasks = await someTasks(
       python(task('picky', 'if rows[0]["id"] == 3: raise ValueError("three")', 'return rows')),
     )
@@ -86,7 +86,7 @@ def shape(rows):
 })
 
 describe('what a Python function prints', () => {
-  it('goes to the log line by line, by function, from every level, and cannot break an answer', async () => {
+  it('is logged line by line with its function, at every level, and cannot corrupt a response', async () => {
     const tasks = await someTasks({
       'python/loud.py': `${HEAD}import logging, subprocess
 print("while loading")
@@ -153,7 +153,7 @@ def two(rows):
 })
 
 describe('a Python function that is clumsy', () => {
-  it('does not spoil its rows or the next batch by threads, signals, bytes and classes of its own', async () => {
+  it('does not corrupt its rows or the next batch with threads, signals, bytes or its own classes', async () => {
     const tasks = await someTasks(
       python(
         task(
@@ -226,7 +226,7 @@ describe('a Python function that raises', () => {
     expect(failure.hint).toContain('The rows have the columns id, title. Did you mean "title"?')
   })
 
-  it('is bounded, however deep it falls and whatever its error says', async () => {
+  it('is limited, whatever the depth of the recursion and the text of the error', async () => {
     const tasks = await someTasks(
       python(
         task('deep', 'return deep(rows)'),

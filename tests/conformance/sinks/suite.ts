@@ -395,7 +395,7 @@ export function sinkSuite({ name, start, crashes, isParted = true, includes = ()
       ])
     })
 
-    promise('R3.3 is left in order by a cancelled run, and completed by the next', async () => {
+    promise('R3.3 stays consistent when a run is cancelled, and is completed by the next run', async () => {
       const mart = await aMart(800, { batchSize: 10 })
       const runId = await requestRun(database, mart.id)
       await waitFor(async () => (await runById(database, runId)).batches > 3, { what: 'a few batches' })

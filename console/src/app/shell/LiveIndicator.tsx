@@ -1,4 +1,4 @@
-import { Tip } from '../../components/Tip.js'
+import { Tip } from '../../components/text/Tip.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { silenceMs, useLiveState } from '../../live/live.js'

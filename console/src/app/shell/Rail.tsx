@@ -1,5 +1,5 @@
 import { Link, useRouterState } from '@tanstack/react-router'
-import { Tip } from '../../components/Tip.js'
+import { Tip } from '../../components/text/Tip.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { setPreferences, usePreferences } from '../../preferences/preferences.js'

@@ -1,6 +1,6 @@
-import { Select, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { Select, SimpleGrid, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
@@ -65,7 +65,12 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
   return (
     <Panel title={texts.limits}>
       <div className={styles.stack}>
-        <div className={styles.fields}>
+        <SimpleGrid
+          minColWidth="min(230px, 100%)"
+          autoFlow="auto-fit"
+          spacing={14}
+          style={{ alignItems: 'start' }}
+        >
           {NUMBERS.map((field) => (
             <div key={field}>
               <TextInput
@@ -80,7 +85,7 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
               <FieldProblems problems={inspection.problems} field={field} />
             </div>
           ))}
-        </div>
+        </SimpleGrid>
         <EngineFields spec={spec} inspection={inspection} onChange={onChange} />
         <Switch
           label={<FieldLabel name="enabled">{texts.enabled}</FieldLabel>}
@@ -104,7 +109,12 @@ function EngineFields({ spec, inspection, onChange }: FieldsProps) {
       engine_options: value === 'spark' ? options : {},
     })
   return (
-    <div className={styles.fields}>
+    <SimpleGrid
+      minColWidth="min(230px, 100%)"
+      autoFlow="auto-fit"
+      spacing={14}
+      style={{ alignItems: 'start' }}
+    >
       <div>
         <Select
           label={<FieldLabel name="engine">{texts.engine}</FieldLabel>}
@@ -133,6 +143,6 @@ function EngineFields({ spec, inspection, onChange }: FieldsProps) {
           <FieldProblems problems={inspection.problems} field="engine_options" />
         </div>
       )}
-    </div>
+    </SimpleGrid>
   )
 }

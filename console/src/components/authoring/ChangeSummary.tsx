@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import type { Validation } from '../../api/wire.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -19,11 +20,11 @@ export function ChangeSummary({ changes }: { readonly changes: Changes }) {
           {texts.followed(followed.map(({ table, column }) => `${table}.${column}`).join(', '))}
         </p>
       )}
-      <ul className={styles.findings} aria-label={texts.changes}>
+      <Flex component="ul" className={styles.findings} direction="column" gap={6} aria-label={texts.changes}>
         {tables.map((table) => (
           <TableLine key={table.table} table={table} fullCost={full_cost} />
         ))}
-      </ul>
+      </Flex>
     </section>
   )
 }

@@ -1,10 +1,10 @@
-import { ActionIcon, Button, MultiSelect, Select, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { ActionIcon, Button, Flex, MultiSelect, Select, TagsInput, Textarea, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import styles from '../data-checks/data-checks.module.css'
 import { dataCheckTexts } from '../data-checks/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import authoring from './authoring.module.css'
 import {
   type CheckDraft,
@@ -43,10 +43,10 @@ export function CheckFields({ spec, inspection, onChange }: FieldsProps) {
     >
       <div className={authoring.stack}>
         <p className={authoring.note}>{fields.hint}</p>
-        <ol className={styles.list}>
+        <Flex component="ol" className={styles.list} direction="column" gap={14}>
           {checks.map((check, place) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the name is being edited; the position identifies a check.
-            <li key={place} className={styles.item}>
+            <Flex component="li" key={place} className={styles.item} direction="column" gap={8}>
               <CheckEditor
                 check={check}
                 columns={columns}
@@ -54,9 +54,9 @@ export function CheckFields({ spec, inspection, onChange }: FieldsProps) {
                 onRemove={() => change(checks.toSpliced(place, 1))}
               />
               <FieldProblems problems={inspection.problems} field={`checks.${place}`} />
-            </li>
+            </Flex>
           ))}
-        </ol>
+        </Flex>
       </div>
     </Panel>
   )

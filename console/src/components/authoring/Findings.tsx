@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import type { Finding, Validation } from '../../api/wire.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './authoring.module.css'
@@ -7,14 +8,14 @@ export function Findings({ validation }: { readonly validation: Pick<Validation,
   const { errors, warnings } = validation
   if (errors.length + warnings.length === 0) return null
   return (
-    <ul className={styles.findings}>
+    <Flex component="ul" className={styles.findings} direction="column" gap={6}>
       {errors.map((finding) => (
         <One key={`${finding.code} ${finding.message}`} finding={finding} tone="bad" />
       ))}
       {warnings.map((finding) => (
         <One key={`${finding.code} ${finding.message}`} finding={finding} tone="warn" />
       ))}
-    </ul>
+    </Flex>
   )
 }
 

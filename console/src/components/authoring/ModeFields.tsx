@@ -1,7 +1,7 @@
-import { Checkbox, Radio, Select } from '@mantine/core'
+import { Checkbox, Radio, Select, SimpleGrid, Stack } from '@mantine/core'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
@@ -60,7 +60,7 @@ export function ModeFields(props: FieldsProps) {
           value={way}
           onChange={(value) => onChange(fieldsOf(value as Way, spec, inspection.columns))}
         >
-          <div className={styles.choice}>
+          <Stack gap={10}>
             {WAYS.map((each) => (
               <Radio
                 key={each}
@@ -70,7 +70,7 @@ export function ModeFields(props: FieldsProps) {
                 description={texts.wayHint[each]}
               />
             ))}
-          </div>
+          </Stack>
         </Radio.Group>
         <FieldProblems problems={inspection.problems} field="mode" />
         <FieldProblems problems={inspection.problems} field="capture" />
@@ -137,9 +137,14 @@ function KeyFields({ spec, inspection, onChange }: FieldsProps) {
     )
   }
   return (
-    <div className={styles.fields}>
+    <SimpleGrid
+      minColWidth="min(230px, 100%)"
+      autoFlow="auto-fit"
+      spacing={14}
+      style={{ alignItems: 'start' }}
+    >
       {field('incremental_key', texts.incrementalKey, texts.incrementalKeyHint)}
       {field('incremental_id_key', texts.incrementalIdKey, texts.incrementalIdKeyHint)}
-    </div>
+    </SimpleGrid>
   )
 }

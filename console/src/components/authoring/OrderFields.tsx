@@ -1,6 +1,5 @@
-import { Select, TagsInput } from '@mantine/core'
+import { Select, SimpleGrid, TagsInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
-import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
 
@@ -10,7 +9,12 @@ export function OrderFields({ spec, inspection, onChange }: FieldsProps) {
   const { after } = spec
   const names = Array.isArray(after) ? after : []
   return (
-    <div className={styles.fields}>
+    <SimpleGrid
+      minColWidth="min(230px, 100%)"
+      autoFlow="auto-fit"
+      spacing={14}
+      style={{ alignItems: 'start' }}
+    >
       <div>
         <Select
           label={<FieldLabel name="after">{texts.after}</FieldLabel>}
@@ -68,6 +72,6 @@ export function OrderFields({ spec, inspection, onChange }: FieldsProps) {
         />
         <FieldProblems problems={inspection.problems} field="consistency" />
       </div>
-    </div>
+    </SimpleGrid>
   )
 }

@@ -1,7 +1,7 @@
 import type { Preview, Validation } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
-import grid from '../grid.module.css'
-import { Scrollable } from '../Scrollable.js'
+import grid from '../layout/grid.module.css'
+import { Scrollable } from '../layout/Scrollable.js'
 import styles from './authoring.module.css'
 import { inspectionTexts } from './inspection-texts.js'
 

@@ -1,4 +1,4 @@
-import { SegmentedControl, Select } from '@mantine/core'
+import { Flex, Group, SegmentedControl, Select } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type CSSProperties, lazy, type ReactNode, Suspense, useState } from 'react'
@@ -7,11 +7,11 @@ import { pipelineActions } from '../../api/pipeline.js'
 import { useMay, useSession } from '../../api/session.js'
 import type { Finding, Preview, SourceTables } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
-import { ActionButton } from '../ActionButton.js'
+import { ActionButton } from '../actions/ActionButton.js'
 import code from '../editor/code.module.css'
-import { Panel } from '../Panel.js'
-import { ProblemCard } from '../ProblemCard.js'
-import { Tip } from '../Tip.js'
+import { Panel } from '../layout/Panel.js'
+import { ProblemCard } from '../layout/ProblemCard.js'
+import { Tip } from '../text/Tip.js'
 import styles from './authoring.module.css'
 import { FieldProblems } from './field-parts.js'
 import { inspectionTexts } from './inspection-texts.js'
@@ -65,10 +65,10 @@ function QueryPanel({ spec, inspection, onChange, example, actions }: Props) {
     <Panel
       title={readsTable(spec) ? texts.table : texts.query}
       actions={
-        <div className={styles.bar}>
+        <Group gap={8}>
           <SourceKind {...{ spec, onChange }} isReadOnly={isPhone} />
           <SourceSelect {...{ spec, onChange }} />
-        </div>
+        </Group>
       }
       isFlush
     >
@@ -93,7 +93,7 @@ function QueryPanel({ spec, inspection, onChange, example, actions }: Props) {
           </Suspense>
         )}
       </div>
-      <div className={styles.under}>
+      <Flex className={styles.under} rowGap={6} columnGap={14} align="center" wrap="wrap">
         <span className="v-soft">
           {isPhone ? (
             texts.readOnlyPhone
@@ -104,7 +104,7 @@ function QueryPanel({ spec, inspection, onChange, example, actions }: Props) {
           )}
         </span>
         {actions}
-      </div>
+      </Flex>
     </Panel>
   )
 }
@@ -213,7 +213,7 @@ function ResultPanel({ spec, inspection, isPreviewing, onPreview }: ResultProps)
       }
     >
       <div className={styles.stack}>
-        <div className={styles.bar}>
+        <Group gap={8}>
           <Tip label={mayInspect ? texts.validateWhy : null}>
             <ActionButton needs="operator" disabled={isEmpty || isWhole} onClick={inspection.inspectFully}>
               {texts.validate}
@@ -228,7 +228,7 @@ function ResultPanel({ spec, inspection, isPreviewing, onPreview }: ResultProps)
           >
             {texts.preview(PREVIEW_ROWS)}
           </ActionButton>
-        </div>
+        </Group>
         {error === null ? null : <ProblemCard error={error} />}
         {validation === null ? (
           <FieldProblems problems={problems} />

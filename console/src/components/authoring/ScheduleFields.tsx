@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core'
+import { Button, Flex, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { COMING, comingRunsQuery } from '../../api/authoring.js'
@@ -6,9 +6,9 @@ import type { ComingRuns } from '../../api/wire.js'
 import { createFormat } from '../../i18n/format.js'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
-import { Badge } from '../Badge.js'
-import { Panel } from '../Panel.js'
-import { ProblemCard } from '../ProblemCard.js'
+import { Panel } from '../layout/Panel.js'
+import { ProblemCard } from '../layout/ProblemCard.js'
+import { Badge } from '../status/Badge.js'
 import styles from './authoring.module.css'
 import { cronWords, isInterval } from './cron-words.js'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
@@ -26,7 +26,12 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
     <Panel title={texts.when}>
       <div className={styles.stack}>
         {spec.freshness === 'live' ? null : <FreshnessField {...{ spec, inspection, onChange }} />}
-        <div className={styles.fields}>
+        <SimpleGrid
+          minColWidth="min(230px, 100%)"
+          autoFlow="auto-fit"
+          spacing={14}
+          style={{ alignItems: 'start' }}
+        >
           <div>
             <TextInput
               label={<FieldLabel name="schedule_interval">{texts.schedule}</FieldLabel>}
@@ -52,9 +57,8 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
             />
             <FieldProblems problems={inspection.problems} field="schedule_timezone" />
           </div>
-        </div>
-        {/* biome-ignore lint/a11y/useSemanticElements: a row of buttons, not part of a form. */}
-        <div className={styles.bar} role="group" aria-label={texts.presets}>
+        </SimpleGrid>
+        <Group gap={8} role="group" aria-label={texts.presets}>
           <Preset value={null} {...{ spec, onChange }}>
             {texts.none}
           </Preset>
@@ -63,7 +67,7 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
               {texts.preset[each]}
             </Preset>
           ))}
-        </div>
+        </Group>
         <Coming schedule={spec.schedule_interval} zone={spec.schedule_timezone} />
         <OrderFields {...{ spec, inspection, onChange }} />
       </div>
@@ -136,11 +140,11 @@ function RunsToCome() {
     <div className={styles.tight} data-skeleton>
       <strong>&nbsp;</strong>
       <span>&nbsp;</span>
-      <ol className={styles.runs}>
+      <Flex component="ol" className={styles.runs} direction="column" gap={2}>
         {lines.map((n) => (
           <li key={n}>&nbsp;</li>
         ))}
-      </ol>
+      </Flex>
     </div>
   )
 }
@@ -165,7 +169,7 @@ function Runs({ runs, zone }: { readonly runs: ComingRuns['runs']; readonly zone
   return (
     <>
       <span className="v-soft">{texts.next(zone)}</span>
-      <ol className={styles.runs} aria-label={texts.next(zone)}>
+      <Flex component="ol" className={styles.runs} direction="column" gap={2} aria-label={texts.next(zone)}>
         {runs.map(({ at, clock_change_minutes: change }) => (
           <li key={at}>
             <time dateTime={at}>{format.moment(at)}</time>
@@ -177,7 +181,7 @@ function Runs({ runs, zone }: { readonly runs: ComingRuns['runs']; readonly zone
             )}
           </li>
         ))}
-      </ol>
+      </Flex>
     </>
   )
 }

@@ -1,12 +1,12 @@
-import { ActionIcon, Select } from '@mantine/core'
+import { ActionIcon, Flex, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { tasksQuery } from '../../api/authoring.js'
 import type { TaskList } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon, type IconName } from '../../theme/icons.js'
-import { Panel } from '../Panel.js'
-import { ProblemCard } from '../ProblemCard.js'
+import { Panel } from '../layout/Panel.js'
+import { ProblemCard } from '../layout/ProblemCard.js'
 import styles from './authoring.module.css'
 import { FieldProblems, type FieldsProps } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
@@ -23,7 +23,7 @@ export function StepFields({ spec, inspection, onChange }: FieldsProps) {
       <div className={styles.stack}>
         <p className={styles.note}>{texts.planHint}</p>
         {steps.length === 0 ? null : (
-          <ol className={styles.steps}>
+          <Flex component="ol" className={styles.steps} direction="column" gap={8}>
             {steps.map((name, place) => (
               <Step
                 // biome-ignore lint/suspicious/noArrayIndexKey: a function may occur twice in a plan; its position identifies it.
@@ -39,7 +39,7 @@ export function StepFields({ spec, inspection, onChange }: FieldsProps) {
                 onRemove={() => change(steps.toSpliced(place, 1))}
               />
             ))}
-          </ol>
+          </Flex>
         )}
         {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
         {data === undefined ? null : <Choice list={data} onAdd={(name) => change([...steps, name])} />}
@@ -69,7 +69,7 @@ function Step({ name, task, problems, onUp, onDown, onRemove }: StepProps) {
     </ActionIcon>
   )
   return (
-    <li className={styles.step}>
+    <Flex component="li" className={styles.step} rowGap={4} columnGap={8} align="center" wrap="wrap">
       <div>
         <strong className="v-mono">{name}</strong>
         {task === undefined ? null : <span className="v-soft"> {firstLine(task.doc) || task.language}</span>}
@@ -78,7 +78,7 @@ function Step({ name, task, problems, onUp, onDown, onRemove }: StepProps) {
       {button('up', texts.up(name), onUp)}
       {button('down', texts.down(name), onDown)}
       {button('cross', texts.remove(name), onRemove)}
-    </li>
+    </Flex>
   )
 }
 
@@ -104,13 +104,13 @@ function Choice({ list, onAdd }: { readonly list: TaskList; readonly onAdd: (nam
       {list.problems.length === 0 ? null : (
         <details>
           <summary>{texts.broken}</summary>
-          <ul className={styles.fieldProblems}>
+          <Flex component="ul" className={styles.fieldProblems} direction="column" gap={4}>
             {list.problems.map(({ file, message }) => (
               <li key={`${file} ${message}`}>
                 <code className="v-mono">{file}</code> {message}
               </li>
             ))}
-          </ul>
+          </Flex>
         </details>
       )}
     </>

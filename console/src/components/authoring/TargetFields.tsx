@@ -1,8 +1,8 @@
-import { Autocomplete, Checkbox, MultiSelect, Select } from '@mantine/core'
+import { Autocomplete, Checkbox, MultiSelect, Select, SimpleGrid } from '@mantine/core'
 import { useSession } from '../../api/session.js'
 import type { Session } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Panel } from '../Panel.js'
+import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
@@ -18,7 +18,12 @@ export function TargetFields({ spec, inspection, onChange }: FieldsProps) {
   return (
     <Panel title={texts.goes}>
       <div className={styles.stack}>
-        <div className={styles.fields}>
+        <SimpleGrid
+          minColWidth="min(230px, 100%)"
+          autoFlow="auto-fit"
+          spacing={14}
+          style={{ alignItems: 'start' }}
+        >
           <div>
             <Autocomplete
               size="xs"
@@ -45,7 +50,7 @@ export function TargetFields({ spec, inspection, onChange }: FieldsProps) {
               <FieldProblems problems={inspection.problems} field="target_connection" />
             </div>
           )}
-        </div>
+        </SimpleGrid>
         <div>
           <ColumnsSelect spec={spec} inspection={inspection} onChange={onChange} />
           <FieldProblems problems={inspection.problems} field="key_columns" />

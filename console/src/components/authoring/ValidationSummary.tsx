@@ -1,9 +1,10 @@
+import { Flex } from '@mantine/core'
 import type { Validation } from '../../api/wire.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
-import { Badge } from '../Badge.js'
-import { FactList } from '../FactList.js'
+import { FactList } from '../layout/FactList.js'
+import { Badge } from '../status/Badge.js'
 import styles from './authoring.module.css'
 import { ChangeSummary } from './ChangeSummary.js'
 import { Findings } from './Findings.js'
@@ -73,7 +74,7 @@ function PlanHints({ plan: { scans, indexes } }: { readonly plan: Plan }) {
   const size = (rows: number | null) =>
     rows === null ? texts.scanUnknown : texts.scanRows(format.number(rows))
   return (
-    <ul className={styles.findings} aria-label={texts.planner}>
+    <Flex component="ul" className={styles.findings} direction="column" gap={6} aria-label={texts.planner}>
       {worth.map(({ table, rows, filter }) => (
         <li key={table} className={styles.finding}>
           <Icon name="info" size={14} />
@@ -90,6 +91,6 @@ function PlanHints({ plan: { scans, indexes } }: { readonly plan: Plan }) {
           </div>
         </li>
       ))}
-    </ul>
+    </Flex>
   )
 }

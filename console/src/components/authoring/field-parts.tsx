@@ -1,3 +1,4 @@
+import { Flex } from '@mantine/core'
 import type { ReactNode } from 'react'
 import styles from './authoring.module.css'
 import type { Spec } from './spec.js'
@@ -34,7 +35,7 @@ export function FieldProblems({
   return (
     // Around the list: with role=status, a list would not be a list for screen readers.
     <div role="status">
-      <ul className={styles.fieldProblems}>
+      <Flex component="ul" className={styles.fieldProblems} direction="column" gap={4}>
         {own.map(({ field: of, code, message, hint, tone }) => (
           <li key={`${of} ${code} ${message}`} data-tone={tone}>
             <span>{field === undefined ? `${of}: ${message}` : message}</span>{' '}
@@ -42,7 +43,7 @@ export function FieldProblems({
             <code className="v-mono v-soft">{code}</code>
           </li>
         ))}
-      </ul>
+      </Flex>
     </div>
   )
 }

@@ -1,13 +1,14 @@
+import { Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { CheckState } from '../../api/wire.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
-import { Badge, type Tone } from '../Badge.js'
-import grid from '../grid.module.css'
-import { Scrollable } from '../Scrollable.js'
-import { TimeText } from '../TimeText.js'
-import { Tip } from '../Tip.js'
+import grid from '../layout/grid.module.css'
+import { Scrollable } from '../layout/Scrollable.js'
+import { Badge, type Tone } from '../status/Badge.js'
+import { TimeText } from '../text/TimeText.js'
+import { Tip } from '../text/Tip.js'
 import styles from './data-checks.module.css'
 import { dataCheckTexts } from './texts.js'
 
@@ -94,7 +95,7 @@ function Found({ check: { type, message, failed_rows, sample, observed } }: { re
   const format = useFormat()
   if (message === '' && observed === null) return <span className="v-soft">–</span>
   return (
-    <div className={styles.found}>
+    <Stack className={styles.found} gap={2}>
       {message === '' ? null : <span>{message}</span>}
       {failed_rows === 0 ? null : <span>{texts.failedRows(failed_rows)}</span>}
       {sample.length === 0 ? null : <span className="v-mono v-soft">{texts.sample(sample.join(', '))}</span>}
@@ -105,7 +106,7 @@ function Found({ check: { type, message, failed_rows, sample, observed } }: { re
             : texts.observed(format.number(observed))}
         </span>
       )}
-    </div>
+    </Stack>
   )
 }
 
@@ -129,7 +130,7 @@ function Checked({ check: { checked_at, run_id } }: { readonly check: CheckState
   const texts = useTexts(dataCheckTexts)
   if (checked_at === null) return <span className="v-soft">–</span>
   return (
-    <div className={styles.found}>
+    <Stack className={styles.found} gap={2}>
       <TimeText at={checked_at} as="moment" />
       {run_id === null ? (
         <span className="v-soft">{texts.requested}</span>
@@ -138,6 +139,6 @@ function Checked({ check: { checked_at, run_id } }: { readonly check: CheckState
           {texts.openRun}
         </Link>
       )}
-    </div>
+    </Stack>
   )
 }

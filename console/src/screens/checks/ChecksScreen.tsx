@@ -1,4 +1,4 @@
-import { Button, Select } from '@mantine/core'
+import { Button, Group, Select } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { fleetChecksQuery } from '../../api/checks.js'
@@ -7,10 +7,9 @@ import { Page } from '../../app/shell/Page.js'
 import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { CheckTable } from '../../components/data-checks/CheckTable.js'
 import { dataCheckTexts } from '../../components/data-checks/texts.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import list from '../../components/list.module.css'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { useTexts } from '../../i18n/texts.js'
 import { type ChecksSearch, STATUSES } from './search.js'
 
@@ -56,7 +55,7 @@ function Filter({ status }: ChecksSearch) {
   const texts = useTexts(dataCheckTexts)
   const navigate = useNavigate()
   return (
-    <div className={list.tools}>
+    <Group gap={8}>
       <Select
         aria-label={texts.filter}
         placeholder={texts.all}
@@ -72,7 +71,7 @@ function Filter({ status }: ChecksSearch) {
           })
         }
       />
-    </div>
+    </Group>
   )
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { curve, type Layout, layOut } from '../../components/graph-layout.js'
+import { curve, type Layout, layOut } from '../../components/charts/graph-layout.js'
 import { useTexts } from '../../i18n/texts.js'
 import { CARD_WIDTH, type Card, cardOf, rowMiddle } from './card-size.js'
 import { type Branch, branchesOf, type ColumnRef, staleInputs } from './graph-facts.js'

@@ -1,5 +1,6 @@
+import { Flex, Stack } from '@mantine/core'
 import type { LineageColumn, LineageNode } from '../../api/wire.js'
-import { Panel } from '../../components/Panel.js'
+import { Panel } from '../../components/layout/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import { type Branch, branchesOf, keyOf, makingOf } from './graph-facts.js'
 import styles from './lineage.module.css'
@@ -18,7 +19,7 @@ function Around({ focus }: { readonly focus: LineageNode }) {
   const texts = useTexts(lineageTexts)
   const { graph } = useView()
   return (
-    <div className={styles.around}>
+    <Stack gap={12}>
       <Panel title={texts.focus}>
         <ListedNode node={focus} />
       </Panel>
@@ -30,7 +31,7 @@ function Around({ focus }: { readonly focus: LineageNode }) {
           <Branches branches={branchesOf(graph, focus.id, 'down')} empty={texts.nothingDown} />
         </Panel>
       </div>
-    </div>
+    </Stack>
   )
 }
 
@@ -38,7 +39,7 @@ function Branches({ branches, empty }: { readonly branches: readonly Branch[]; r
   const texts = useTexts(lineageTexts)
   if (branches.length === 0) return empty === undefined ? null : <p className="v-soft">{empty}</p>
   return (
-    <ul className={styles.tree}>
+    <Flex component="ul" className={styles.tree} direction="column" gap={8}>
       {branches.map(({ node, isRepeated, branches: more }) => (
         <li key={node.id}>
           {isRepeated ? (
@@ -51,7 +52,7 @@ function Branches({ branches, empty }: { readonly branches: readonly Branch[]; r
           <Branches branches={more} />
         </li>
       ))}
-    </ul>
+    </Flex>
   )
 }
 
@@ -60,8 +61,8 @@ function ListedNode({ node }: { readonly node: LineageNode }) {
   const more = node.hidden_up + node.hidden_down
   const show = useShow()
   return (
-    <div className={styles.listed}>
-      <div className={styles.listedHead}>
+    <Stack gap={4} miw={0}>
+      <Flex className={styles.listedHead} rowGap={2} columnGap={8} align="center" wrap="wrap">
         <KindIcon node={node} />
         <NodeName node={node} />
         <NodeFacts node={node} />
@@ -76,10 +77,10 @@ function ListedNode({ node }: { readonly node: LineageNode }) {
             +{more}
           </button>
         )}
-      </div>
+      </Flex>
       {node.error === null ? null : <p className={styles.reason}>{node.error.message}</p>}
       <ListedColumns node={node} />
-    </div>
+    </Stack>
   )
 }
 
@@ -91,11 +92,17 @@ function ListedColumns({ node }: { readonly node: LineageNode }) {
       {node.columns.length === 0 ? (
         <p className="v-soft">{texts.noColumns}</p>
       ) : (
-        <ul className={styles.listedColumns} aria-label={texts.columnsOf(node.name)}>
+        <Flex
+          component="ul"
+          className={styles.listedColumns}
+          direction="column"
+          gap={1}
+          aria-label={texts.columnsOf(node.name)}
+        >
           {node.columns.map((column) => (
             <ListedColumn key={column.name} node={node} column={column} />
           ))}
-        </ul>
+        </Flex>
       )}
       {node.open === null || node.error !== null ? null : (
         <p className={styles.reason}>
@@ -167,11 +174,11 @@ function FleetList() {
 function Ends({ word, nodes }: { readonly word: string; readonly nodes: readonly LineageNode[] }) {
   if (nodes.length === 0) return null
   return (
-    <p className={styles.ends}>
+    <Flex component="p" className={styles.ends} rowGap={2} columnGap={10} wrap="wrap">
       <span className="v-soft">{word}</span>
       {nodes.map((node) => (
         <NodeName key={node.id} node={node} />
       ))}
-    </p>
+    </Flex>
   )
 }

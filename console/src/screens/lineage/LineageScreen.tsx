@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, Stack } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { Link, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo } from 'react'
@@ -6,9 +6,9 @@ import { asProblem } from '../../api/problem.js'
 import type { LineageGraph as Graph } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { findColumn, type Lines, MOST_DRAWN, pathOf } from './graph-facts.js'
@@ -100,10 +100,15 @@ function Shown({ fleet, graph, lines, search, view, isDimmed }: ShownProps) {
   return (
     <LineageViewProvider value={value}>
       <Notes graph={graph} search={search} />
-      <div className={styles.shown} data-dim={isDimmed || undefined} data-path={path !== null || undefined}>
+      <Stack
+        className={styles.shown}
+        gap={12}
+        data-dim={isDimmed || undefined}
+        data-path={path !== null || undefined}
+      >
         {view === 'graph' ? <Drawing /> : <LineageList />}
         {graph.level === 'column' ? <PathPanel /> : null}
-      </div>
+      </Stack>
       <p className="v-soft" role="status">
         {texts.shown(graph.nodes.length, graph.total_nodes)}
       </p>
@@ -122,9 +127,9 @@ function Notes({ graph, search }: { readonly graph: Graph; readonly search: Line
     ),
   ]
   return notes.map((note) => (
-    <p key={note} className={styles.note} role="status">
+    <Flex component="p" key={note} className={styles.note} gap={8} align="baseline" role="status">
       <Icon name="info" size={14} /> {note}
-    </p>
+    </Flex>
   ))
 }
 

@@ -1,6 +1,6 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, Stack } from '@mantine/core'
 import type { LineageNode } from '../../api/wire.js'
-import { Panel } from '../../components/Panel.js'
+import { Panel } from '../../components/layout/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { type ColumnPath, type ColumnStep, makingOf } from './graph-facts.js'
@@ -27,12 +27,12 @@ export function PathPanel() {
         </Button>
       }
     >
-      <div className={styles.path} aria-live="polite">
+      <Stack className={styles.path} gap={10} aria-live="polite">
         <Step step={path.picked} isPicked />
         <Steps title={texts.from} steps={path.above} />
         <Steps title={texts.to} steps={path.below} />
         <Shaping path={path} />
-      </div>
+      </Stack>
     </Panel>
   )
 }
@@ -61,7 +61,15 @@ function Step({ step, isPicked = false }: { readonly step: ColumnStep; readonly 
   const names = useNames()
   const how = detail.kind === null ? texts.sourceColumn : texts.columnKinds[detail.kind]
   return (
-    <p className={styles.step} data-picked={isPicked || undefined}>
+    <Flex
+      component="p"
+      className={styles.step}
+      rowGap={4}
+      columnGap={10}
+      align="baseline"
+      wrap="wrap"
+      data-picked={isPicked || undefined}
+    >
       <code className="v-mono">
         {names(node)}.<strong>{column}</strong>
       </code>
@@ -73,7 +81,7 @@ function Step({ step, isPicked = false }: { readonly step: ColumnStep; readonly 
       )}
       {detail.through.length === 0 ? null : <span>{texts.through(detail.through.join(', '))}</span>}
       {detail.reason === null ? null : <span className={styles.reason}>{detail.reason}</span>}
-    </p>
+    </Flex>
   )
 }
 

@@ -1,10 +1,10 @@
-import { Button, SegmentedControl, Select } from '@mantine/core'
+import { Button, Group, SegmentedControl, Select } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { openLineageText } from '../../api/lineage.js'
 import type { LineageGraph, LineageNode } from '../../api/wire.js'
-import { saveFile } from '../../components/save-file.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { saveFile } from '../../components/actions/save-file.js'
+import { toastDone, toastProblem } from '../../components/actions/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './lineage.module.css'
@@ -28,7 +28,7 @@ export function Toolbar({ search, fleet, focus, view }: Props) {
   const texts = useTexts(lineageTexts)
   const show = useShow()
   return (
-    <div className={styles.tools}>
+    <Group gap={8}>
       <Select
         className={styles.focus}
         aria-label={texts.focus}
@@ -66,7 +66,7 @@ export function Toolbar({ search, fleet, focus, view }: Props) {
         {texts.order}
       </Button>
       <ExportButton focus={focus} />
-    </div>
+    </Group>
   )
 }
 
@@ -88,12 +88,12 @@ function Hops({ search }: { readonly search: LineageSearch }) {
   ))
 }
 
-type Group = 'pipeline' | 'mart' | 'table' | 'view'
+type NodeGroup = 'pipeline' | 'mart' | 'table' | 'view'
 
 function useOptions(fleet: LineageGraph) {
   const texts = useTexts(lineageTexts)
   const filled = new Set(fleet.edges.filter(({ from }) => from.startsWith('pipeline:')).map(({ to }) => to))
-  const groupOf = ({ id, kind }: LineageNode): Group =>
+  const groupOf = ({ id, kind }: LineageNode): NodeGroup =>
     kind === 'pipeline' || kind === 'view' ? kind : filled.has(id) ? 'mart' : 'table'
   return (['pipeline', 'mart', 'table', 'view'] as const)
     .map((group) => ({

@@ -1,4 +1,4 @@
-import { searchText } from '../../components/search-text.js'
+import { searchText } from '../../components/search/search-text.js'
 
 /** `/lineage?node=&up=1&down=1&level=column&view=list&column=`. */
 export interface LineageSearch {

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import type { OrderGraph, OrderNode } from '../../api/wire.js'
-import { curve, layOut } from '../../components/graph-layout.js'
+import { curve, layOut } from '../../components/charts/graph-layout.js'
 import { NodeBox } from './NodeBox.js'
 import styles from './order.module.css'
 

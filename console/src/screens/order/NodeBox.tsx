@@ -1,7 +1,8 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { OrderNode } from '../../api/wire.js'
-import { Badge, type Tone } from '../../components/Badge.js'
-import { TimeText } from '../../components/TimeText.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import styles from './order.module.css'
@@ -66,7 +67,7 @@ function State({ node: { status, enabled, due } }: { readonly node: OrderNode })
   const texts = useTexts(orderTexts)
   const waiting = due?.waiting ?? null
   return (
-    <span className={styles.facts}>
+    <Flex component="span" gap={4} wrap="wrap" miw={0}>
       <Badge {...(enabled ? STATUSES[status] : { tone: 'rest', icon: 'ban' })}>
         {enabled ? texts.statuses[status] : texts.disabled}
       </Badge>
@@ -75,7 +76,7 @@ function State({ node: { status, enabled, due } }: { readonly node: OrderNode })
           {waiting === null ? texts.due : texts.held[waiting.code](waiting.upstream ?? '')}
         </Badge>
       )}
-    </span>
+    </Flex>
   )
 }
 

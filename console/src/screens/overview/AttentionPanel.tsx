@@ -1,11 +1,12 @@
+import { Flex, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { PipelineLine } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { CheckBadge, CheckLink, useFindingText } from '../../components/CheckFinding.js'
-import { checkTexts } from '../../components/check-texts.js'
-import { Panel } from '../../components/Panel.js'
-import { TimeText } from '../../components/TimeText.js'
-import { usePipelineActions } from '../../components/use-pipeline-actions.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { usePipelineActions } from '../../components/actions/use-pipeline-actions.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { CheckBadge, CheckLink, useFindingText } from '../../components/status/CheckFinding.js'
+import { checkTexts } from '../../components/status/check-texts.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import type { Checked } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -32,9 +33,9 @@ export function AttentionPanel({ lines }: { readonly lines: readonly PipelineLin
       }
     >
       {needing.length === 0 ? (
-        <p className={styles.calm}>
+        <Flex component="p" className={styles.calm} gap={8} align="center">
           <Icon name="check" /> {texts.calmText}
-        </p>
+        </Flex>
       ) : (
         <ul className={styles.list}>
           {needing.slice(0, MOST).map((each) => (
@@ -55,18 +56,18 @@ export function AttentionPanel({ lines }: { readonly lines: readonly PipelineLin
 
 function Needing({ attention: { line, found } }: { readonly attention: Attention }) {
   return (
-    <li className={styles.entry}>
-      <div className={styles.entryTop}>
+    <Flex component="li" direction="column" gap={8} py={12} px={14}>
+      <Flex className={styles.entryTop} rowGap={4} columnGap={10} align="center" wrap="wrap">
         <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
           {line.name}
         </Link>
         <span className={`${styles.soft} ${styles.target} v-mono`}>{line.target_table}</span>
         <RunButton line={line} isAgain={found.some(({ check }) => check === 'run')} />
-      </div>
+      </Flex>
       {found.map((each) => (
         <Finding key={each.check} line={line} found={each} />
       ))}
-    </li>
+    </Flex>
   )
 }
 
@@ -77,11 +78,11 @@ function Finding({ line, found }: { readonly line: PipelineLine; readonly found:
   return (
     <div className={styles.finding}>
       <CheckBadge line={line} found={found} />
-      <div className={styles.findingText}>
+      <Stack className={styles.findingText} gap={2}>
         {run?.error_code == null ? null : (
-          <span className={styles.code}>
+          <Flex component="span" className={styles.code} rowGap={0} columnGap={8} wrap="wrap">
             <code className="v-mono">{run.error_code}</code> <TimeText at={run.finished_at} as="relative" />
-          </span>
+          </Flex>
         )}
         <span className={styles.clamp}>{text}</span>
         {run?.error_hint == null ? null : (
@@ -89,7 +90,7 @@ function Finding({ line, found }: { readonly line: PipelineLine; readonly found:
             <strong>{texts.hint}.</strong> {run.error_hint}
           </span>
         )}
-      </div>
+      </Stack>
       <CheckLink line={line} check={found.check} />
     </div>
   )

@@ -1,11 +1,12 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { PipelineLine } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Panel } from '../../components/Panel.js'
-import { StatusActivity } from '../../components/StatusActivity.js'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { usePipelineActions } from '../../components/actions/use-pipeline-actions.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { StatusActivity } from '../../components/status/StatusActivity.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { shared } from '../../components/texts.js'
-import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { activityOf } from '../../facts/activity.js'
 import { nextRunOf } from '../../facts/data-state.js'
 import { useFormat } from '../../i18n/format.js'
@@ -50,13 +51,13 @@ function Next({ line, at }: { readonly line: PipelineLine; readonly at: string }
   const format = useFormat()
   const wait = Date.parse(at) - useNow()
   return (
-    <li className={styles.line}>
+    <Flex component="li" className={styles.line} rowGap={4} columnGap={12} align="center">
       <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
         {line.name}
       </Link>
       <span className={styles.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
       <TimeText at={at} as="short" />
-    </li>
+    </Flex>
   )
 }
 
@@ -84,7 +85,7 @@ function Resting({ line }: { readonly line: PipelineLine }) {
   const { run, toggle } = usePipelineActions()(line)
   const { refusal, onClick } = isPaused ? run : toggle
   return (
-    <li className={styles.line}>
+    <Flex component="li" className={styles.line} rowGap={4} columnGap={12} align="center">
       <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
         {line.name}
       </Link>
@@ -98,6 +99,6 @@ function Resting({ line }: { readonly line: PipelineLine }) {
       >
         {isPaused ? texts.resume : toggle.label}
       </ActionButton>
-    </li>
+    </Flex>
   )
 }

@@ -1,9 +1,10 @@
+import { Flex, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ActiveRun, PipelineLine } from '../../api/wire.js'
-import { ActionIconButton } from '../../components/ActionButton.js'
-import { Panel } from '../../components/Panel.js'
-import { StatusActivity } from '../../components/StatusActivity.js'
-import { usePipelineActions } from '../../components/use-pipeline-actions.js'
+import { ActionIconButton } from '../../components/actions/ActionButton.js'
+import { usePipelineActions } from '../../components/actions/use-pipeline-actions.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { StatusActivity } from '../../components/status/StatusActivity.js'
 import { ATTEMPTS, activityOf, isActive } from '../../facts/activity.js'
 import { progressOf } from '../../facts/progress.js'
 import { type Fleet, waitingReason } from '../../facts/runners.js'
@@ -68,8 +69,8 @@ function Running({ line, run }: Active) {
         ? format.duration(Math.max(0, now - Date.parse(run.started_at ?? run.requested_at)))
         : `~${format.percent(share)}`
   return (
-    <li className={styles.entry}>
-      <div className={styles.entryTop}>
+    <Flex component="li" direction="column" gap={8} py={12} px={14}>
+      <Flex className={styles.entryTop} rowGap={4} columnGap={10} align="center" wrap="wrap">
         <Link
           to="/runs/$id"
           params={{ id: run.id }}
@@ -81,7 +82,7 @@ function Running({ line, run }: Active) {
         <StatusActivity activity={activity} more={more} />
         <span className={styles.space} />
         <Controls line={line} />
-      </div>
+      </Flex>
       <progress
         className={styles.progress}
         aria-label={texts.progress(line.name)}
@@ -97,7 +98,7 @@ function Running({ line, run }: Active) {
           </>
         )}
       </span>
-    </li>
+    </Flex>
   )
 }
 
@@ -105,10 +106,10 @@ function Running({ line, run }: Active) {
 function Controls({ line }: { readonly line: PipelineLine }) {
   const { pause, cancel } = usePipelineActions()(line)
   return (
-    <span className={styles.controls}>
+    <Flex component="span" gap={2}>
       <ActionIconButton needs="operator" icon="pause" {...pause} />
       <ActionIconButton needs="operator" icon="stop" {...cancel} />
-    </span>
+    </Flex>
   )
 }
 
@@ -152,19 +153,19 @@ function Waiting({ line, run, why }: Active & { readonly why: string }) {
   const { name } = line
   const { toggle, cancel } = usePipelineActions()(line)
   return (
-    <li className={styles.line}>
-      <div className={styles.two}>
+    <Flex component="li" className={styles.line} rowGap={4} columnGap={12} align="center">
+      <Stack className={styles.two} gap={1}>
         <Link to="/runs/$id" params={{ id: run.id }} className={styles.name} aria-label={texts.openRun(name)}>
           {name}
         </Link>
         <span className={styles.soft}>
           {[texts.waitsFor(age), why].filter((text) => text !== '').join(' · ')}
         </span>
-      </div>
-      <span className={styles.controls}>
+      </Stack>
+      <Flex component="span" gap={2}>
         {line.enabled ? null : <ActionIconButton needs="operator" icon="check" {...toggle} />}
         <ActionIconButton needs="operator" icon="stop" {...cancel} />
-      </span>
-    </li>
+      </Flex>
+    </Flex>
   )
 }

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, Stack } from '@mantine/core'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { overviewQuery } from '../../api/pipelines.js'
@@ -7,9 +7,9 @@ import type { Overview, Runner } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
 import { WaitingPage } from '../../app/shell/WaitingPage.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { FleetReason } from '../../components/FleetReason.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { FleetReason } from '../../components/status/FleetReason.js'
 import { fleetOf, queuedIn } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
@@ -58,7 +58,7 @@ function Fleet({ overview, runners, needing }: FleetProps) {
   const queued = queuedIn(overview)
   return (
     <>
-      <header className={styles.top}>
+      <Flex component="header" direction="column" gap={10}>
         <h1 className={styles.headline} data-calm={needing === 0 || undefined}>
           {needing === 0 ? texts.calm : texts.needs(needing)}
         </h1>
@@ -66,14 +66,14 @@ function Fleet({ overview, runners, needing }: FleetProps) {
           <p className={styles.soft}>{texts.partly(lines.length, summary.pipelines)}</p>
         ) : null}
         {fleet === null ? null : <FleetReason queued={queued} fleet={fleet} />}
-      </header>
+      </Flex>
       <Tiles overview={overview} runners={runners.data ?? null} />
       <div className={styles.columns}>
-        <div className={styles.column}>
+        <Stack gap={14} miw={0}>
           <AttentionPanel lines={lines} />
           <RestingPanel lines={lines} />
-        </div>
-        <div className={styles.column}>
+        </Stack>
+        <Stack gap={14} miw={0}>
           <RunningPanel lines={lines} />
           <QueuePanel lines={lines} queued={queued} fleet={fleet} />
           <NextPanel lines={lines} />
@@ -82,7 +82,7 @@ function Fleet({ overview, runners, needing }: FleetProps) {
             error={runners.error}
             onRetry={() => void runners.refetch()}
           />
-        </div>
+        </Stack>
       </div>
     </>
   )

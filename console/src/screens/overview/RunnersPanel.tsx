@@ -1,10 +1,11 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Runner } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
-import { START_RUNNER } from '../../components/FleetReason.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { Badge } from '../../components/status/Badge.js'
+import { START_RUNNER } from '../../components/status/FleetReason.js'
 import { shared } from '../../components/texts.js'
 import { runnerStateOf } from '../../facts/runners.js'
 import { useFormat } from '../../i18n/format.js'
@@ -57,7 +58,7 @@ function RunnerLine({ runner }: { readonly runner: Runner }) {
   const format = useFormat()
   const isAlive = runnerStateOf(runner, runner.heartbeat_age_ms) === 'alive'
   return (
-    <li className={styles.line}>
+    <Flex component="li" className={styles.line} rowGap={4} columnGap={12} align="center">
       <span className={styles.name}>{runner.host}</span>
       <span className={styles.soft}>{texts.slots(runner.holds.length, runner.concurrency)}</span>
       <Badge
@@ -67,6 +68,6 @@ function RunnerLine({ runner }: { readonly runner: Runner }) {
       >
         {isAlive ? texts.alive : texts.silent}
       </Badge>
-    </li>
+    </Flex>
   )
 }

@@ -1,15 +1,15 @@
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { OVERVIEW_KEY } from '../../api/pipelines.js'
 import { queryClient } from '../../api/query-client.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { CodeView } from '../../components/CodeView.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { toastDone } from '../../components/toast.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { toastDone } from '../../components/actions/toast.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { CodeView } from '../../components/text/CodeView.js'
 import { useTexts } from '../../i18n/texts.js'
 import { EXAMPLE } from './example.js'
 import styles from './import.module.css'
@@ -76,7 +76,7 @@ function Sources({ onText, isEmpty }: SourcesProps) {
   const read = async (files: FileList | null) =>
     onText((await Promise.all([...(files ?? [])].map((file) => file.text()))).join('\n---\n'))
   return (
-    <div className={styles.sources}>
+    <Group gap={8}>
       {isEmpty ? (
         <Button variant="subtle" size="compact-sm" onClick={() => onText(EXAMPLE)}>
           {texts.example}
@@ -91,7 +91,7 @@ function Sources({ onText, isEmpty }: SourcesProps) {
           onChange={({ currentTarget: { files } }) => void read(files)}
         />
       </label>
-    </div>
+    </Group>
   )
 }
 

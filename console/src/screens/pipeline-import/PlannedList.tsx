@@ -1,8 +1,9 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { asProblem } from '../../api/problem.js'
-import { Badge, type Tone } from '../../components/Badge.js'
-import { DiffView } from '../../components/DiffView.js'
-import grid from '../../components/grid.module.css'
+import grid from '../../components/layout/grid.module.css'
+import { Badge, type Tone } from '../../components/status/Badge.js'
+import { DiffView } from '../../components/text/DiffView.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import styles from './import.module.css'
@@ -22,11 +23,11 @@ export type Saved = ReadonlyMap<string, string | Error>
 
 export function PlannedList({ plan, saved }: { readonly plan: readonly Planned[]; readonly saved: Saved }) {
   return (
-    <ul className={styles.plan}>
+    <Flex component="ul" className={styles.plan} direction="column" gap={14}>
       {plan.map((each) => (
         <Entry key={each.written.name} planned={each} saved={saved.get(each.written.name)} />
       ))}
-    </ul>
+    </Flex>
   )
 }
 
@@ -43,7 +44,7 @@ function Entry({ planned, saved }: EntryProps) {
   const count = Object.keys(dryRun?.changes ?? {}).length
   return (
     <li aria-label={written.name}>
-      <div className={styles.entryHead}>
+      <Flex rowGap={4} columnGap={14} align="baseline" wrap="wrap">
         {id === undefined ? (
           <strong>{written.name}</strong>
         ) : (
@@ -57,7 +58,7 @@ function Entry({ planned, saved }: EntryProps) {
             {error === null ? texts.done : texts.notDone}
           </Badge>
         )}
-      </div>
+      </Flex>
       {error === null ? null : <Refusal error={error} />}
       {dryRun === null || existing === null ? null : (
         <p className="v-soft">{texts.checkpointEffect[dryRun.checkpoint]}</p>

@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Flex, Group, Modal } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { actions } from '../../api/actions.js'
@@ -6,18 +6,18 @@ import { comingRunsQuery } from '../../api/authoring.js'
 import { pipelineActions } from '../../api/pipeline.js'
 import { OVERVIEW_KEY } from '../../api/pipelines.js'
 import { queryClient } from '../../api/query-client.js'
-import { ActionButton } from '../../components/ActionButton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { toastDone, toastProblem } from '../../components/actions/toast.js'
 import authoring from '../../components/authoring/authoring.module.css'
 import { Findings } from '../../components/authoring/Findings.js'
 import { type Spec, stepsOf, toInput } from '../../components/authoring/spec.js'
 import type { Inspection } from '../../components/authoring/use-inspection.js'
-import { DiffView } from '../../components/DiffView.js'
-import grid from '../../components/grid.module.css'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Scrollable } from '../../components/Scrollable.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import grid from '../../components/layout/grid.module.css'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { DiffView } from '../../components/text/DiffView.js'
 import { shared } from '../../components/texts.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
 import { createFormat, useFormat } from '../../i18n/format.js'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -125,14 +125,14 @@ function Happens({ spec, inspection }: Pick<Props, 'spec' | 'inspection'>) {
   return (
     <div>
       <strong>{texts.willHappen}</strong>
-      <ul className={styles.happens}>
+      <Flex component="ul" className={styles.happens} direction="column" gap={6}>
         {lines.map((line) => (
           <li key={line}>
             <Icon name="right" size={14} />
             <span>{line}</span>
           </li>
         ))}
-      </ul>
+      </Flex>
     </div>
   )
 }

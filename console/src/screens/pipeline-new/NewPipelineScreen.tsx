@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, SimpleGrid, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,7 +7,7 @@ import { pipelineQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
-import { ActionButton } from '../../components/ActionButton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
 import authoring from '../../components/authoring/authoring.module.css'
 import { CheckFields } from '../../components/authoring/CheckFields.js'
@@ -19,8 +19,8 @@ import { queryOf, readsTable, withQuery } from '../../components/authoring/spec.
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
 import { Verdict } from '../../components/authoring/ValidationSummary.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { CreateDialog } from './CreateDialog.js'
@@ -37,10 +37,10 @@ export function NewPipelineScreen() {
   usePage({ title: [title], path: [{ label: texts.pipelines, to: '/pipelines' }, { label: title }] })
   return (
     <Page>
-      <header className={styles.head}>
+      <Flex component="header" className={styles.head} direction="column" gap={4}>
         <h1>{title}</h1>
         <p className={styles.lead}>{data === undefined ? texts.lead : texts.copyLead(data.name)}</p>
-      </header>
+      </Flex>
       {from === undefined ? (
         <Writing key="blank" original={null} />
       ) : data !== undefined ? (
@@ -82,19 +82,24 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
         }
       />
       {isInspected ? (
-        <div className={styles.sections}>
-          <div className={styles.column}>
+        <SimpleGrid
+          minColWidth="min(420px, 100%)"
+          autoFlow="auto-fit"
+          spacing={14}
+          style={{ alignItems: 'start' }}
+        >
+          <Stack gap={14} miw={0}>
             <AboutFields {...fields} />
             <TargetFields {...fields} />
             <ScheduleFields {...fields} />
-          </div>
-          <div className={styles.column}>
+          </Stack>
+          <Stack gap={14} miw={0}>
             <ModeFields {...fields} />
             <StepFields {...fields} />
             <LimitFields {...fields} />
             <CheckFields {...fields} />
-          </div>
-        </div>
+          </Stack>
+        </SimpleGrid>
       ) : (
         <Skeleton lines={8} height={28} />
       )}
@@ -123,7 +128,15 @@ function Finish({ made }: { readonly made: NewPipeline }) {
   const refusal = missing ?? (isRefused ? texts.wrong(wrong) : null)
   useShortcut({ keys: 'mod+s', label: texts.review, isOn: refusal === null }, () => review(true))
   return (
-    <section className={authoring.draftBar} aria-label={texts.review}>
+    <Flex
+      component="section"
+      className={authoring.draftBar}
+      rowGap={6}
+      columnGap={12}
+      align="center"
+      wrap="wrap"
+      aria-label={texts.review}
+    >
       <span role="status">
         {missing !== null ? (
           <span className="v-soft">{missing}</span>
@@ -150,6 +163,6 @@ function Finish({ made }: { readonly made: NewPipeline }) {
           onClose={() => review(false)}
         />
       ) : null}
-    </section>
+    </Flex>
   )
 }

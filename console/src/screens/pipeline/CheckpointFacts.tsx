@@ -1,6 +1,6 @@
 import type { Checkpoint, Pipeline } from '../../api/wire.js'
-import { FactList } from '../../components/FactList.js'
-import { TimeText } from '../../components/TimeText.js'
+import { FactList } from '../../components/layout/FactList.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'

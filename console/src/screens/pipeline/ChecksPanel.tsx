@@ -1,9 +1,10 @@
+import { Flex } from '@mantine/core'
 import type { PipelineLine } from '../../api/wire.js'
-import { Badge, type Tone } from '../../components/Badge.js'
-import { CheckBadge, CheckLink, useFindingText } from '../../components/CheckFinding.js'
-import { checkTexts } from '../../components/check-texts.js'
-import { Panel } from '../../components/Panel.js'
-import { Tip } from '../../components/Tip.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
+import { CheckBadge, CheckLink, useFindingText } from '../../components/status/CheckFinding.js'
+import { checkTexts } from '../../components/status/check-texts.js'
+import { Tip } from '../../components/text/Tip.js'
 import { type Checked, checksOf, type Verdict } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -20,11 +21,11 @@ export function ChecksPanel() {
   if (line === null) return null
   return (
     <Panel title={texts.checks}>
-      <ul className={styles.checks}>
+      <Flex component="ul" className={styles.checks} direction="column" gap={4}>
         {checksOf(line, now).map((found) => (
           <Check key={found.check} line={line} found={found} />
         ))}
-      </ul>
+      </Flex>
     </Panel>
   )
 }

@@ -1,11 +1,12 @@
+import { Group, SimpleGrid } from '@mantine/core'
 import { useState } from 'react'
 import type { Pipeline, Reconciliation } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import grid from '../../components/grid.module.css'
-import { NumberText } from '../../components/NumberText.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import grid from '../../components/layout/grid.module.css'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Badge } from '../../components/status/Badge.js'
+import { NumberText } from '../../components/text/NumberText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
@@ -54,7 +55,7 @@ function Before() {
   const drift = last.missing + last.extra + last.different
   const isOutdated = last.config_version !== line.config_version || (line.last_success_at ?? '') > last.at
   return (
-    <div className={styles.bar}>
+    <Group gap={8}>
       <Badge
         tone={drift === 0 ? 'ok' : isOutdated ? 'warn' : 'bad'}
         icon={drift === 0 ? 'check' : 'warn'}
@@ -66,7 +67,7 @@ function Before() {
         {texts.comparedAt} <TimeText at={last.at} as="moment" />
         {isOutdated ? ` · ${texts.outdated}` : null}
       </span>
-    </div>
+    </Group>
   )
 }
 
@@ -93,13 +94,18 @@ function Differences({ pipeline, result }: { readonly pipeline: Pipeline; readon
           {texts.pending(pending)} {undecided === 0 ? '' : texts.undecided(undecided)}
         </p>
       )}
-      <div className={styles.columns}>
+      <SimpleGrid
+        minColWidth="min(300px, 100%)"
+        autoFlow="auto-fit"
+        spacing={14}
+        style={{ alignItems: 'start' }}
+      >
         {KINDS.map((kind) => (
           <Kind key={kind} kind={kind} drift={result[kind]} />
         ))}
-      </div>
+      </SimpleGrid>
       {drift === 0 ? null : (
-        <div className={styles.bar}>
+        <Group gap={8}>
           <ActionButton
             needs="operator"
             icon="retry"
@@ -108,7 +114,7 @@ function Differences({ pipeline, result }: { readonly pipeline: Pipeline; readon
           >
             {texts.repair(drift)}
           </ActionButton>
-        </div>
+        </Group>
       )}
       {isAsked ? <RepairDialog pipeline={pipeline} result={result} onClose={() => ask(false)} /> : null}
     </div>

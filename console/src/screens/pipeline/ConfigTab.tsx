@@ -1,3 +1,4 @@
+import { SimpleGrid } from '@mantine/core'
 import type { Pipeline } from '../../api/wire.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
 import { CheckFields } from '../../components/authoring/CheckFields.js'
@@ -8,11 +9,11 @@ import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useEdit } from '../../components/authoring/use-edit.js'
 import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
 import { useInspection } from '../../components/authoring/use-inspection.js'
-import grid from '../../components/grid.module.css'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Scrollable } from '../../components/Scrollable.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import grid from '../../components/layout/grid.module.css'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
@@ -30,7 +31,12 @@ export function ConfigTab() {
   return (
     <>
       {inspection.error === null ? null : <ProblemCard error={inspection.error} />}
-      <div className={styles.sections}>
+      <SimpleGrid
+        minColWidth="min(420px, 100%)"
+        autoFlow="auto-fit"
+        spacing={14}
+        style={{ alignItems: 'start' }}
+      >
         <div className={styles.stack}>
           <ScheduleFields {...fields} />
           <ModeFields {...fields} />
@@ -42,7 +48,7 @@ export function ConfigTab() {
           <LimitFields {...fields} />
           <CheckFields {...fields} />
         </div>
-      </div>
+      </SimpleGrid>
       <FieldsPanel pipeline={pipeline} />
     </>
   )

@@ -1,11 +1,11 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useState } from 'react'
 import { useMay } from '../../api/session.js'
 import type { Pipeline } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
 import authoring from '../../components/authoring/authoring.module.css'
 import { type Draft, useEdit } from '../../components/authoring/use-edit.js'
-import { Badge } from '../../components/Badge.js'
+import { Badge } from '../../components/status/Badge.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { editTexts } from './edit-texts.js'
@@ -35,7 +35,15 @@ function Bar({ pipeline, draft, onDiscard }: Props) {
   const open = () => review(true)
   useShortcut({ keys: 'mod+s', label: texts.review, isOn: mayEdit }, open)
   return (
-    <section className={authoring.draftBar} aria-label={texts.draft}>
+    <Flex
+      component="section"
+      className={authoring.draftBar}
+      rowGap={6}
+      columnGap={12}
+      align="center"
+      wrap="wrap"
+      aria-label={texts.draft}
+    >
       <Badge tone="hold" icon="dot">
         {texts.draft}
       </Badge>
@@ -56,6 +64,6 @@ function Bar({ pipeline, draft, onDiscard }: Props) {
       {isReviewed ? (
         <ReviewDialog latest={pipeline} draft={draft} onSaved={onDiscard} onClose={() => review(false)} />
       ) : null}
-    </section>
+    </Flex>
   )
 }

@@ -1,16 +1,17 @@
+import { SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { orderQuery } from '../../api/order.js'
 import { checkpointQuery, freshnessQuery } from '../../api/pipeline.js'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
-import { FactList } from '../../components/FactList.js'
-import { NumberText } from '../../components/NumberText.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { RunBars } from '../../components/RunBars.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TimeText } from '../../components/TimeText.js'
+import { RunBars } from '../../components/charts/RunBars.js'
+import { FactList } from '../../components/layout/FactList.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { NumberText } from '../../components/text/NumberText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { dataFactsOf, nextRunOf } from '../../facts/data-state.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -40,11 +41,16 @@ export function OverviewTab() {
     <>
       {isStale && !isAwaited ? <StalePanel id={pipeline.id} /> : null}
       <StepGraph pipeline={pipeline} />
-      <div className={styles.columns}>
+      <SimpleGrid
+        minColWidth="min(300px, 100%)"
+        autoFlow="auto-fit"
+        spacing={14}
+        style={{ alignItems: 'start' }}
+      >
         {line === null ? null : <RecentRuns line={line} />}
         <About pipeline={pipeline} />
         <CheckpointPanel pipeline={pipeline} />
-      </div>
+      </SimpleGrid>
       {/* On a phone it is below the checkpoint, whose height is unknown until it is loaded. */}
       {isPlaced ? <ValidationPanel pipeline={pipeline} /> : null}
     </>

@@ -1,8 +1,9 @@
+import { Flex } from '@mantine/core'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
-import { DataState } from '../../components/DataState.js'
-import { LastResult } from '../../components/LastResult.js'
-import { StatusActivity } from '../../components/StatusActivity.js'
-import { Tip } from '../../components/Tip.js'
+import { DataState } from '../../components/status/DataState.js'
+import { LastResult } from '../../components/status/LastResult.js'
+import { StatusActivity } from '../../components/status/StatusActivity.js'
+import { Tip } from '../../components/text/Tip.js'
 import { shared } from '../../components/texts.js'
 import { ATTEMPTS, activityOf, isActive, lastResultOf } from '../../facts/activity.js'
 import { dataFactsOf } from '../../facts/data-state.js'
@@ -28,7 +29,14 @@ export function PipelineHeader({ pipeline, line }: Props) {
     <header className={styles.header}>
       <div className={styles.title}>
         <h1>{name}</h1>
-        <span className={styles.under}>
+        <Flex
+          component="span"
+          className={styles.under}
+          rowGap={2}
+          columnGap={12}
+          align="baseline"
+          wrap="wrap"
+        >
           <span className="v-mono">{target}</span>
           <span>{texts.version(config_version)}</span>
           {managed_by === 'file' ? (
@@ -36,7 +44,7 @@ export function PipelineHeader({ pipeline, line }: Props) {
               <span>{texts.fromFile}</span>
             </Tip>
           ) : null}
-        </span>
+        </Flex>
       </div>
       <div className={styles.actions}>{line === null ? null : <HeaderActions line={line} />}</div>
       <div className={styles.menu}>

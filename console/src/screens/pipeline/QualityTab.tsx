@@ -1,13 +1,14 @@
+import { Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { reconcileQuery } from '../../api/pipeline.js'
 import type { Reconciliation } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import grid from '../../components/grid.module.css'
-import { NumberText } from '../../components/NumberText.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Scrollable } from '../../components/Scrollable.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import grid from '../../components/layout/grid.module.css'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { Badge } from '../../components/status/Badge.js'
+import { NumberText } from '../../components/text/NumberText.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ChecksPanel } from './ChecksPanel.js'
@@ -30,7 +31,7 @@ export function QualityTab() {
         title={texts.reconcile}
         actions={
           // In the header, where content that arrives later cannot move them.
-          <span className={styles.headActions}>
+          <Flex component="span" className={styles.headActions} gap={8} wrap="wrap">
             <ActionButton
               needs="viewer"
               icon="retry"
@@ -49,7 +50,7 @@ export function QualityTab() {
             >
               {texts.compare}
             </ActionButton>
-          </span>
+          </Flex>
         }
       >
         <div className={styles.stack}>

@@ -1,20 +1,20 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { pipelineActions, pipelineKey, quarantineQuery } from '../../api/pipeline.js'
 import { queryClient } from '../../api/query-client.js'
 import type { Pipeline, QuarantinedRow } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import { ConfirmDialog } from '../../components/ConfirmDialog.js'
-import grid from '../../components/grid.module.css'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Scrollable } from '../../components/Scrollable.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TimeText } from '../../components/TimeText.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { ConfirmDialog } from '../../components/actions/ConfirmDialog.js'
+import { toastDone, toastProblem } from '../../components/actions/toast.js'
+import grid from '../../components/layout/grid.module.css'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { Badge } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
@@ -36,14 +36,14 @@ export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
       isFlush={data !== undefined && data.items.length > 0}
       actions={
         held === 0 ? null : (
-          <span className={styles.bar}>
+          <Flex component="span" gap={8} align="center" wrap="wrap">
             <Badge tone="warn" icon="warn">
               {texts.held(held)}
             </Badge>
             <Link to="/quarantine" search={{ pipeline: pipeline.id }} className="v-link">
               {texts.openQuarantine}
             </Link>
-          </span>
+          </Flex>
         )
       }
     >
@@ -58,11 +58,11 @@ export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
         <Rows rows={data.items} />
       )}
       {data === undefined || data.next_cursor === null || limit >= MOST ? null : (
-        <div className={styles.versionHead}>
+        <Flex rowGap={4} columnGap={14} align="center" wrap="wrap" py={10} px={14}>
           <Button variant="default" onClick={() => setLimit(MOST)}>
             {texts.more}
           </Button>
-        </div>
+        </Flex>
       )}
     </Panel>
   )
@@ -128,14 +128,14 @@ function Row({ row }: { readonly row: QuarantinedRow }) {
         </details>
       </td>
       <td>
-        <div className={styles.bar}>
+        <Group gap={8}>
           <ActionButton needs="operator" icon="retry" size="compact-sm" onClick={() => void replay()}>
             {texts.replay}
           </ActionButton>
           <ActionButton needs="operator" icon="cross" size="compact-sm" onClick={() => ask(true)}>
             {texts.discard}
           </ActionButton>
-        </div>
+        </Group>
         {isAsked ? (
           <ConfirmDialog
             title={texts.discardTitle}

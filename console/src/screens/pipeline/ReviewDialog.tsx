@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Flex, Group, Modal } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,19 +7,19 @@ import { pipelineActions, pipelineKey, pipelineQuery } from '../../api/pipeline.
 import { asProblem } from '../../api/problem.js'
 import { queryClient } from '../../api/query-client.js'
 import type { DryRun, Pipeline } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { toastDone, toastProblem } from '../../components/actions/toast.js'
 import { toPatch } from '../../components/authoring/spec.js'
 import { chosenFields, mergeOf, type Side } from '../../components/authoring/three-way.js'
 import type { Draft } from '../../components/authoring/use-edit.js'
-import { DiffView } from '../../components/DiffView.js'
-import grid from '../../components/grid.module.css'
-import { asText, isLong } from '../../components/long-text.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Scrollable } from '../../components/Scrollable.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TextDiff } from '../../components/TextDiff.js'
+import grid from '../../components/layout/grid.module.css'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { DiffView } from '../../components/text/DiffView.js'
+import { asText, isLong } from '../../components/text/long-text.js'
+import { TextDiff } from '../../components/text/TextDiff.js'
 import { shared } from '../../components/texts.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { CheckpointChoice } from './CheckpointChoice.js'
 import { editTexts } from './edit-texts.js'
@@ -185,7 +185,7 @@ function Meanwhile({ latest, onCompare }: { readonly latest: Pipeline; readonly 
   const texts = useTexts(editTexts)
   const { config_version: version } = latest
   return (
-    <section className={review.meanwhile} role="alert">
+    <Flex component="section" className={review.meanwhile} direction="column" gap={6} role="alert">
       <strong>{texts.meanwhile(version)}</strong>
       <span>{texts.meanwhileHint}</span>
       <div>
@@ -193,7 +193,7 @@ function Meanwhile({ latest, onCompare }: { readonly latest: Pipeline; readonly 
           {texts.compareThree}
         </Button>
       </div>
-    </section>
+    </Flex>
   )
 }
 

@@ -1,5 +1,5 @@
 import type { PipelineRun, RunStatus } from '../../api/wire.js'
-import { Badge, type Tone } from '../../components/Badge.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'

@@ -1,19 +1,18 @@
-import { Button } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { pipelineRunsQuery } from '../../api/pipeline.js'
 import type { PipelineRun } from '../../api/wire.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { NumberText } from '../../components/NumberText.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TimeText } from '../../components/TimeText.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import type { Column } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
+import { NumberText } from '../../components/text/NumberText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
-import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { RunOutcome } from './RunOutcome.js'
 import { pipelineTexts } from './texts.js'
@@ -58,7 +57,7 @@ export function RunsTab() {
         isDimmed={isPlaceholderData}
         onOpen={({ id }) => void navigate({ to: '/runs/$id', params: { id } })}
       />
-      <div className={styles.bar}>
+      <Group gap={8}>
         <span className="v-soft" role="status">
           {texts.shownRuns(data.items.length)}
         </span>
@@ -67,7 +66,7 @@ export function RunsTab() {
             {texts.more}
           </Button>
         )}
-      </div>
+      </Group>
     </>
   )
 }
@@ -130,15 +129,15 @@ function Took({ run }: { readonly run: PipelineRun }) {
 function RunCard({ run }: { readonly run: PipelineRun }) {
   const { runCols: names } = useTexts(pipelineTexts)
   return (
-    <div className={styles.card}>
-      <div className={styles.bar}>
+    <Stack gap={4}>
+      <Group gap={8}>
         <TimeText at={run.requested_at} as="moment" />
         <RunOutcome run={run} />
-      </div>
+      </Group>
       <span className="v-soft">
         <Took run={run} /> · {names.read} <NumberText value={run.rows_read} isCompact /> · {names.written}{' '}
         <NumberText value={run.rows_written} isCompact />
       </span>
-    </div>
+    </Stack>
   )
 }

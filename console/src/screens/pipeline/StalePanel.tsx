@@ -1,8 +1,9 @@
+import { Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { freshnessQuery } from '../../api/pipeline.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { staleTexts } from './stale-texts.js'
@@ -17,11 +18,11 @@ export function StalePanel({ id }: { readonly id: string }) {
       {error !== null ? (
         <ProblemCard error={error} onRetry={() => void refetch()} />
       ) : cause ? (
-        <div className={styles.stale} role="status">
+        <Stack className={styles.stale} gap={4} role="status">
           <strong>{texts.causes[cause.code]}</strong>
           <span>{cause.detail}</span>
           <span className={styles.note}>{cause.hint}</span>
-        </div>
+        </Stack>
       ) : (
         <Skeleton lines={3} />
       )}

@@ -1,11 +1,12 @@
+import { Group, SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { checkpointQuery } from '../../api/pipeline.js'
 import type { Checkpoint, Pipeline } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { CheckpointFacts } from './CheckpointFacts.js'
 import styles from './pipeline.module.css'
@@ -43,12 +44,17 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
   const column = pipeline.capture === 'key' ? pipeline.incremental_key : null
   const hasPlace = checkpoint.last_processed_key !== null
   return (
-    <div className={styles.columns}>
+    <SimpleGrid
+      minColWidth="min(300px, 100%)"
+      autoFlow="auto-fit"
+      spacing={14}
+      style={{ alignItems: 'start' }}
+    >
       <Panel title={texts.checkpoint}>
         <div className={styles.stack}>
           <CheckpointFacts pipeline={pipeline} checkpoint={checkpoint} />
           {pipeline.mode === 'full' && !hasPlace ? null : (
-            <div className={styles.bar}>
+            <Group gap={8}>
               <ActionButton needs="operator" icon="retry" refusal={busy} onClick={() => ask('start')}>
                 {texts.reset}
               </ActionButton>
@@ -57,7 +63,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
                   {texts.backfill}
                 </ActionButton>
               )}
-            </div>
+            </Group>
           )}
         </div>
       </Panel>
@@ -74,7 +80,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
           onClose={() => ask(null)}
         />
       )}
-    </div>
+    </SimpleGrid>
   )
 }
 

@@ -1,10 +1,11 @@
+import { Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { validationQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
 import { Verdict } from '../../components/authoring/ValidationSummary.js'
-import { Panel } from '../../components/Panel.js'
+import { Panel } from '../../components/layout/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
@@ -17,12 +18,12 @@ export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
     <Panel
       title={texts.steps}
       actions={
-        <span className={styles.stepActions}>
+        <Flex component="span" className={styles.stepActions} gap={14} justify="flex-end" align="center">
           {data === undefined ? null : <Verdict isValid={data.valid} />}
           <Link to="/lineage" search={{ node: `pipeline:${pipeline.id}` }} className="v-link">
             {texts.lineage}
           </Link>
-        </span>
+        </Flex>
       }
     >
       <Steps pipeline={pipeline} />
@@ -71,11 +72,11 @@ interface StepProps {
 
 function Step({ kind, name, isMono = false, children }: StepProps) {
   return (
-    <li className={styles.step}>
+    <Flex component="li" className={styles.step} direction="column" gap={2}>
       <span className={styles.kind}>{kind}</span>
       <strong className={isMono ? 'v-mono' : undefined}>{name}</strong>
       {children === undefined ? null : <span className={styles.stepMore}>{children}</span>}
-    </li>
+    </Flex>
   )
 }
 

@@ -1,17 +1,17 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { versionsQuery } from '../../api/pipeline.js'
 import type { Pipeline, PipelineVersion } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import { DiffView } from '../../components/DiffView.js'
-import grid from '../../components/grid.module.css'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Scrollable } from '../../components/Scrollable.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import grid from '../../components/layout/grid.module.css'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { Badge } from '../../components/status/Badge.js'
+import { DiffView } from '../../components/text/DiffView.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
@@ -67,7 +67,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
   const changed = Object.keys(diff).length
   return (
     <article className={styles.version} aria-label={texts.version(version)}>
-      <div className={styles.versionHead}>
+      <Flex rowGap={4} columnGap={14} align="center" wrap="wrap" py={10} px={14}>
         <strong>{texts.version(version)}</strong>
         {isPresent ? (
           <Badge tone="run" icon="dot">
@@ -82,7 +82,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
             {texts.restore}
           </ActionButton>
         )}
-      </div>
+      </Flex>
       {changed === 0 || version === 1 ? (
         version === 1 ? (
           <p className={`${styles.note} ${styles.inset}`}>{texts.first}</p>

@@ -1,9 +1,9 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { actionTexts } from '../../components/action-texts.js'
-import list from '../../components/list.module.css'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { actionTexts } from '../../components/actions/action-texts.js'
+import list from '../../components/layout/list.module.css'
 import { shared } from '../../components/texts.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -26,7 +26,14 @@ export function BulkBar({ lines, action, choose, onClear }: Props) {
   if (lines.length === 0) return null
   const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : labels.isNotRunning
   return (
-    <section className={list.picked} aria-label={words.selected(lines.length)}>
+    <Flex
+      component="section"
+      className={list.picked}
+      gap={8}
+      align="center"
+      wrap="wrap"
+      aria-label={words.selected(lines.length)}
+    >
       <strong>{words.selected(lines.length)}</strong>
       <ActionButton needs="operator" icon="play" onClick={() => choose('run')}>
         {labels.run}
@@ -45,6 +52,6 @@ export function BulkBar({ lines, action, choose, onClear }: Props) {
           <BulkDialog action={action} lines={lines} onClose={() => choose(null)} />
         </Suspense>
       )}
-    </section>
+    </Flex>
   )
 }

@@ -1,9 +1,9 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Flex, Group, Modal } from '@mantine/core'
 import { useState } from 'react'
 import { actions } from '../../api/actions.js'
 import { asProblem } from '../../api/problem.js'
 import type { PipelineLine } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
+import { Badge } from '../../components/status/Badge.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipelines.module.css'
@@ -38,14 +38,14 @@ export function BulkDialog({ action, lines, onClose }: Props) {
   const refused = [...results.values()].filter(({ kind }) => kind === 'refused').length
   return (
     <Modal opened onClose={onClose} title={texts.bulk[action](lines.length)} size="md">
-      <ul className={styles.results}>
+      <Flex component="ul" className={styles.results} direction="column" gap={1}>
         {lines.map(({ id, name }) => (
           <li key={id}>
             <span>{name}</span>
             <ResultBadge result={results.get(id) ?? null} isAsked={state !== 'asking'} />
           </li>
         ))}
-      </ul>
+      </Flex>
       <p role="status">{state === 'done' ? texts.bulk.result(results.size - refused, refused) : null}</p>
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onClose}>

@@ -1,11 +1,11 @@
-import { ActionIcon, Button, NativeSelect } from '@mantine/core'
+import { ActionIcon, Button, Group, NativeSelect } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMay, useSession } from '../../api/session.js'
 import type { PipelineLine } from '../../api/wire.js'
-import list from '../../components/list.module.css'
-import { SearchBox } from '../../components/SearchBox.js'
-import { Tip } from '../../components/Tip.js'
+import list from '../../components/layout/list.module.css'
+import { SearchBox } from '../../components/search/SearchBox.js'
+import { Tip } from '../../components/text/Tip.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { setPreferences, usePreferences } from '../../preferences/preferences.js'
@@ -29,7 +29,7 @@ export function FilterBar({ search, lines }: Props) {
   const kinds = useSeen(lines, ({ target_table }) => [kindOf(target_table)], search.target)
   const tags = useSeen(lines, (line) => line.tags, search.tag)
   return (
-    <div className={list.tools}>
+    <Group gap={8}>
       <SearchBox
         className={list.filter}
         label={texts.filter}
@@ -72,7 +72,7 @@ export function FilterBar({ search, lines }: Props) {
         {texts.importYaml}
       </Button>
       <NewButton />
-    </div>
+    </Group>
   )
 }
 

@@ -1,6 +1,6 @@
 import type { PipelineLine } from '../../api/wire.js'
-import { DataState } from '../../components/DataState.js'
-import list from '../../components/list.module.css'
+import list from '../../components/layout/list.module.css'
+import { DataState } from '../../components/status/DataState.js'
 import { dataFactsOf } from '../../facts/data-state.js'
 import { useNow } from '../../time/clock.js'
 import { NameCell, NowCell, RunsCell } from './cells.js'

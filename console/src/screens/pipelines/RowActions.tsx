@@ -1,26 +1,25 @@
-import { ActionIcon, Menu } from '@mantine/core'
+import { ActionIcon, Flex, Menu } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
-import { ActionIconButton, useRefusal } from '../../components/ActionButton.js'
-import { usePipelineActions } from '../../components/use-pipeline-actions.js'
+import { ActionIconButton, useRefusal } from '../../components/actions/ActionButton.js'
+import { usePipelineActions } from '../../components/actions/use-pipeline-actions.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
-import styles from './pipelines.module.css'
 import { pipelinesTexts } from './texts.js'
 
 export function RowActions({ line }: { readonly line: PipelineLine }) {
   const { run, cancel } = usePipelineActions()(line)
   return (
-    <div className={styles.rowActions}>
+    <Flex gap={2}>
       {isActive(activityOf(line)) && line.current_run !== null ? (
         <ActionIconButton needs="operator" icon="stop" {...cancel} />
       ) : (
         <ActionIconButton needs="operator" icon="play" {...run} />
       )}
       <RowMenu line={line} />
-    </div>
+    </Flex>
   )
 }
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { EmptyState } from '../../components/EmptyState.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
 import { useTexts } from '../../i18n/texts.js'
 import { pipelinesTexts } from './texts.js'
 

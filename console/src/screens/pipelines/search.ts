@@ -1,6 +1,6 @@
 import type { OverviewFilter } from '../../api/pipelines.js'
 import type { PipelineStatus } from '../../api/wire.js'
-import { searchText } from '../../components/search-text.js'
+import { searchText } from '../../components/search/search-text.js'
 
 /** `/pipelines?status=&target=&tag=&q=&sort=`: the filter of the list in the address. */
 export interface PipelinesSearch {

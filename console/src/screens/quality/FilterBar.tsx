@@ -1,7 +1,7 @@
-import { Select } from '@mantine/core'
+import { Group, Select } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import list from '../../components/list.module.css'
-import { SearchBox } from '../../components/SearchBox.js'
+import list from '../../components/layout/list.module.css'
+import { SearchBox } from '../../components/search/SearchBox.js'
 import { useTexts } from '../../i18n/texts.js'
 import { type QualitySearch, SHOW_FILTERS, type ShowFilter } from './search.js'
 import { fleetQualityTexts } from './texts.js'
@@ -12,7 +12,7 @@ export function FilterBar({ search }: { readonly search: QualitySearch }) {
   const show = (change: Partial<QualitySearch>) =>
     void navigate({ to: '/quality', search: { ...search, ...change }, replace: true })
   return (
-    <div className={list.tools}>
+    <Group gap={8}>
       <SearchBox
         className={list.filter}
         label={texts.filter}
@@ -29,6 +29,6 @@ export function FilterBar({ search }: { readonly search: QualitySearch }) {
         value={search.show ?? null}
         onChange={(value) => show({ show: (value as ShowFilter | null) ?? undefined })}
       />
-    </div>
+    </Group>
   )
 }

@@ -1,5 +1,5 @@
 import type { PipelineLine } from '../../api/wire.js'
-import { SummaryFact, SummaryLine } from '../../components/SummaryLine.js'
+import { SummaryFact, SummaryLine } from '../../components/layout/SummaryLine.js'
 import { dataFactsOf } from '../../facts/data-state.js'
 import { lastComparisonOf } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'

@@ -1,4 +1,4 @@
-import { searchText } from '../../components/search-text.js'
+import { searchText } from '../../components/search/search-text.js'
 
 /** `/quality?q=&show=&sort=`: the filter of the list in the address. */
 export interface QualitySearch {

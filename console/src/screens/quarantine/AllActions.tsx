@@ -1,8 +1,8 @@
+import { Flex } from '@mantine/core'
 import { useState } from 'react'
-import { ActionButton } from '../../components/ActionButton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { choiceOf, DiscardDialog, ResultDialog, type Selection } from './dialogs.js'
-import styles from './quarantine.module.css'
 import { quarantineTexts } from './texts.js'
 import { useSettling } from './use-settling.js'
 
@@ -16,7 +16,7 @@ export function AllActions({ selection }: { readonly selection: Selection | null
     settler.result === null ? null : <ResultDialog settled={settler.result} onClose={settler.forget} />
   if (selection?.kind !== 'all') return result
   return (
-    <span className={styles.actions}>
+    <Flex component="span" gap={8} wrap="wrap">
       <ActionButton needs="operator" icon="retry" onClick={() => void settler.replay(choiceOf(selection))}>
         {texts.replayAll(selection.total)}
       </ActionButton>
@@ -31,6 +31,6 @@ export function AllActions({ selection }: { readonly selection: Selection | null
         />
       )}
       {result}
-    </span>
+    </Flex>
   )
 }

@@ -1,8 +1,8 @@
-import { Select } from '@mantine/core'
+import { Group, Select } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
-import list from '../../components/list.module.css'
+import list from '../../components/layout/list.module.css'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './quarantine.module.css'
 import { type QuarantineSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
@@ -20,7 +20,7 @@ export function FilterBar({ search, lines, children }: Props) {
   const show = (change: Partial<QuarantineSearch>) =>
     void navigate({ to: '/quarantine', search: { ...search, row: undefined, ...change }, replace: true })
   return (
-    <div className={list.tools}>
+    <Group gap={8}>
       <Select
         aria-label={texts.pipeline}
         placeholder={texts.pipeline}
@@ -46,7 +46,7 @@ export function FilterBar({ search, lines, children }: Props) {
       />
       <span className={list.space} />
       {children}
-    </div>
+    </Group>
   )
 }
 

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Flex, Group, Stack } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,9 +7,9 @@ import { quarantineRowsQuery } from '../../api/quarantine.js'
 import type { QuarantinedRow, QuarantinePage } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useLiveEvents } from '../../live/live.js'
 import { Icon } from '../../theme/icons.js'
@@ -41,10 +41,10 @@ export function QuarantineScreen() {
   const pipeline = lines.find(({ id }) => id === search.pipeline) ?? null
   return (
     <Page>
-      <header className={styles.top}>
+      <Flex component="header" className={styles.top} direction="column" gap={2}>
         <h1 className={styles.headline}>{texts.title}</h1>
         <p className="v-soft">{texts.what}</p>
-      </header>
+      </Flex>
       <FilterBar search={search} lines={lines}>
         {rows.data === undefined || rows.isPlaceholderData ? null : (
           <AllActions selection={allOf(rows.data.pages, search, pipeline)} />
@@ -98,7 +98,7 @@ function NewRows({ search, onShow }: { readonly search: QuarantineSearch; readon
   })
   if (!isNew) return null
   return (
-    <div className={styles.pill}>
+    <Stack gap={0} align="center">
       <Button
         variant="light"
         radius="xl"
@@ -110,7 +110,7 @@ function NewRows({ search, onShow }: { readonly search: QuarantineSearch; readon
       >
         {texts.fresh}
       </Button>
-    </div>
+    </Stack>
   )
 }
 
@@ -132,7 +132,7 @@ function Rows({ pages, search, isDimmed, onMore, isMore }: RowsProps) {
   return (
     <>
       <RowsTable rows={rows} openedId={search.row ?? null} onOpen={open} isDimmed={isDimmed} />
-      <div className={styles.foot}>
+      <Group className={styles.foot} gap={12}>
         <p className="v-soft" role="status">
           {texts.shown(rows.length, pages[0]?.total ?? rows.length)}
         </p>
@@ -141,7 +141,7 @@ function Rows({ pages, search, isDimmed, onMore, isMore }: RowsProps) {
             {texts.more}
           </Button>
         )}
-      </div>
+      </Group>
     </>
   )
 }

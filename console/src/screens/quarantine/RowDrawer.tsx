@@ -1,10 +1,10 @@
-import { Drawer } from '@mantine/core'
+import { Drawer, Flex, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { QuarantinedRow } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Panel } from '../../components/Panel.js'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import { StatusBadge, useRowRefusals } from './cells.js'
 import styles from './quarantine.module.css'
@@ -30,13 +30,13 @@ export function RowDrawer({ row, onReplay, onDiscard, onClose }: Props) {
       title={<span className={styles.drawerTitle}>{texts.row.title(row.key)}</span>}
       closeButtonProps={{ 'aria-label': texts.row.close }}
     >
-      <div className={styles.drawer}>
+      <Stack gap={16}>
         <section className={styles.why} aria-label={texts.row.reason}>
           <h3>{texts.row.reason}</h3>
           <p>{row.reason}</p>
         </section>
         <Facts row={row} />
-        <div className={styles.actions}>
+        <Flex gap={8} wrap="wrap">
           <ActionButton needs="operator" icon="retry" refusal={refusals.replay} onClick={() => onReplay(row)}>
             {texts.replay}
           </ActionButton>
@@ -48,9 +48,9 @@ export function RowDrawer({ row, onReplay, onDiscard, onClose }: Props) {
           >
             {texts.discardDots}
           </ActionButton>
-        </div>
+        </Flex>
         <Values row={row} />
-      </div>
+      </Stack>
     </Drawer>
   )
 }

@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useCallback, useMemo, useState } from 'react'
 import type { QuarantinedRow } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import list from '../../components/list.module.css'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import list from '../../components/layout/list.module.css'
 import type { Column } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
 import { shared } from '../../components/texts.js'
@@ -128,7 +128,14 @@ function PickedBar({ rows, settler, onDiscard, onClear }: PickedProps) {
   const words = useTexts(shared)
   if (rows.length === 0) return null
   return (
-    <section className={list.picked} aria-label={words.selected(rows.length)}>
+    <Flex
+      component="section"
+      className={list.picked}
+      gap={8}
+      align="center"
+      wrap="wrap"
+      aria-label={words.selected(rows.length)}
+    >
       <strong>{words.selected(rows.length)}</strong>
       <ActionButton
         needs="operator"
@@ -143,6 +150,6 @@ function PickedBar({ rows, settler, onDiscard, onClear }: PickedProps) {
       <Button variant="subtle" color="gray" onClick={onClear}>
         {texts.clear}
       </Button>
-    </section>
+    </Flex>
   )
 }

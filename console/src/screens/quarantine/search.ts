@@ -1,5 +1,5 @@
 import type { QuarantineStatus } from '../../api/wire.js'
-import { searchText } from '../../components/search-text.js'
+import { searchText } from '../../components/search/search-text.js'
 
 /** `/quarantine?pipeline=&status=&row=`: the filter, and the open row. */
 export interface QuarantineSearch {

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type RowChoice, type Settling, settleRows } from '../../api/quarantine.js'
 import type { SettledRows } from '../../api/wire.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { toastDone, toastProblem } from '../../components/actions/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { quarantineTexts } from './texts.js'
 

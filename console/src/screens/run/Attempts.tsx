@@ -1,6 +1,7 @@
+import { Flex } from '@mantine/core'
 import type { RunDetail } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
-import { TimeText } from '../../components/TimeText.js'
+import { Badge } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { isReleased } from '../../facts/holder.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './run.module.css'
@@ -14,7 +15,7 @@ export function Attempts({ run }: { readonly run: RunDetail }) {
   const { attempts: texts } = useTexts(runTexts)
   if (run.attempt_history.length === 0) return null
   return (
-    <section className={styles.attempts} aria-label={texts.title}>
+    <Flex component="section" className={styles.attempts} direction="column" gap={8} aria-label={texts.title}>
       <h2>{texts.title}</h2>
       <ol>
         {run.attempt_history.map((past) => (
@@ -22,7 +23,7 @@ export function Attempts({ run }: { readonly run: RunDetail }) {
         ))}
         {isReleased(run) ? null : <Newest run={run} />}
       </ol>
-    </section>
+    </Flex>
   )
 }
 
@@ -30,13 +31,13 @@ function Newest({ run }: { readonly run: RunDetail }) {
   const { attempts: texts } = useTexts(runTexts)
   return (
     <li>
-      <span className={styles.attemptLine}>
+      <Flex component="span" rowGap={4} columnGap={10} align="center" wrap="wrap">
         <strong>{texts.name(run.attempt)}</strong>
         <span className="v-soft">
           {run.finished_at === null ? texts.now : texts.last} {run.runner_id}
         </span>
         <ToLog attempt={run.attempt} />
-      </span>
+      </Flex>
     </li>
   )
 }
@@ -47,7 +48,7 @@ function Attempt({ past }: { readonly past: Past }) {
   const { attempts: texts } = useTexts(runTexts)
   return (
     <li>
-      <span className={styles.attemptLine}>
+      <Flex component="span" rowGap={4} columnGap={10} align="center" wrap="wrap">
         <strong>{texts.name(past.attempt)}</strong>
         <Badge tone={TONES[past.end]} icon={past.end === 'given_back' ? 'dash' : 'warn'}>
           {texts.ends[past.end]}
@@ -57,7 +58,7 @@ function Attempt({ past }: { readonly past: Past }) {
           <TimeText at={past.ended_at} /> {past.runner_id}
         </span>
         <ToLog attempt={past.attempt} />
-      </span>
+      </Flex>
       {past.error === null ? null : <p>{past.error}</p>}
       {past.error_hint === null ? null : <p className="v-soft">{past.error_hint}</p>}
     </li>

@@ -1,7 +1,7 @@
-import { ActionIcon } from '@mantine/core'
+import { ActionIcon, Flex, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Batch } from '../../api/wire.js'
-import { TimeText } from '../../components/TimeText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -19,15 +19,21 @@ interface Props {
 export function BatchDetail({ batch, number, onClose }: Props) {
   const { batches: texts } = useTexts(runTexts)
   return (
-    <section className={styles.detail} aria-label={texts.name(number)}>
-      <div className={styles.detailHead}>
+    <Flex
+      component="section"
+      className={styles.detail}
+      direction="column"
+      gap={8}
+      aria-label={texts.name(number)}
+    >
+      <Group className={styles.detailHead} gap={0} wrap="nowrap" justify="space-between">
         <h3>{texts.name(number)}</h3>
         <ActionIcon size="md" aria-label={texts.close} onClick={onClose}>
           <Icon name="cross" />
         </ActionIcon>
-      </div>
+      </Group>
       {batch === null ? <p className="v-soft">{texts.unknown(number)}</p> : <Facts batch={batch} />}
-    </section>
+    </Flex>
   )
 }
 
@@ -45,7 +51,7 @@ function Facts({ batch }: { readonly batch: Batch }) {
     [progress.duplicate, batch.rows_duplicate],
   ] as const
   return (
-    <dl className={styles.facts}>
+    <Flex component="dl" className={styles.facts} rowGap={8} columnGap={24} wrap="wrap">
       {counts.map(([name, n]) => (
         <Fact key={name} name={name}>
           {format.number(n)}
@@ -62,7 +68,7 @@ function Facts({ batch }: { readonly batch: Batch }) {
       <Fact name={texts.keyRange}>
         <Keys batch={batch} />
       </Fact>
-    </dl>
+    </Flex>
   )
 }
 

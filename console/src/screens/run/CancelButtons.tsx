@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 import { actions } from '../../api/actions.js'
 import type { RunDetail } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { perform } from '../../components/perform.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { perform } from '../../components/actions/perform.js'
 import { useTexts } from '../../i18n/texts.js'
 import { runTexts } from './texts.js'
 

@@ -1,20 +1,19 @@
-import { ActionIcon } from '@mantine/core'
+import { ActionIcon, Flex } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { RunDetail } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { Icon } from '../../theme/icons.js'
-import styles from './run.module.css'
 import { runTexts } from './texts.js'
 
 /** Links to the previous and the next run of the pipeline. */
 export function Neighbours({ run }: { readonly run: RunDetail }) {
   const texts = useTexts(runTexts)
   return (
-    <nav className={styles.neighbours} aria-label={texts.neighbours}>
+    <Flex component="nav" gap={2} aria-label={texts.neighbours}>
       <Neighbour id={run.previous_run_id} keys="[" icon="left" label={texts.previous} />
       <Neighbour id={run.next_run_id} keys="]" icon="right" label={texts.next} />
-    </nav>
+    </Flex>
   )
 }
 

@@ -1,5 +1,6 @@
+import { Flex } from '@mantine/core'
 import type { RunDetail } from '../../api/wire.js'
-import { activityOfRun } from '../../components/RunStatusBadge.js'
+import { activityOfRun } from '../../components/status/RunStatusBadge.js'
 import { rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -13,7 +14,15 @@ export function Progress({ run }: { readonly run: RunDetail }) {
   const format = useFormat()
   const rate = useRate(run)
   return (
-    <section className={styles.progress} aria-label={texts.title}>
+    <Flex
+      component="section"
+      className={styles.progress}
+      rowGap={6}
+      columnGap={20}
+      align="baseline"
+      wrap="wrap"
+      aria-label={texts.title}
+    >
       <Count n={run.rows_read} label={texts.read} />
       <Count n={run.rows_written} label={texts.written} />
       <Count n={run.rows_inserted} label={texts.inserted} isMinor />
@@ -26,7 +35,7 @@ export function Progress({ run }: { readonly run: RunDetail }) {
       <span className={styles.count}>
         <strong>{rate === null ? '–' : format.compact(rate)}</strong> {texts.rate}
       </span>
-    </section>
+    </Flex>
   )
 }
 

@@ -1,10 +1,10 @@
-import { Button, CopyButton } from '@mantine/core'
+import { Button, CopyButton, Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { RunDetail } from '../../api/wire.js'
-import { DownloadButton } from '../../components/DownloadButton.js'
-import { activityOfRun, RunStatusBadge } from '../../components/RunStatusBadge.js'
-import { TimeText } from '../../components/TimeText.js'
+import { DownloadButton } from '../../components/actions/DownloadButton.js'
+import { activityOfRun, RunStatusBadge } from '../../components/status/RunStatusBadge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { progressTo, shareOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
@@ -25,8 +25,8 @@ interface Props {
 export function RunHeader({ run }: Props) {
   const texts = useTexts(runTexts)
   return (
-    <header className={styles.header}>
-      <div className={styles.headline}>
+    <Flex component="header" className={styles.header} direction="column" gap={8}>
+      <Flex className={styles.headline} rowGap={8} columnGap={12} align="center" wrap="wrap">
         <h1>
           <Link to="/pipelines/$id/overview" params={{ id: run.pipeline_id }} className="v-link">
             {run.pipeline_name}
@@ -37,10 +37,10 @@ export function RunHeader({ run }: Props) {
         <Neighbours run={run} />
         <span className={styles.space} />
         <Buttons run={run} />
-      </div>
+      </Flex>
       <Waiting run={run} />
       <Facts run={run} />
-    </header>
+    </Flex>
   )
 }
 
@@ -54,7 +54,7 @@ function Buttons({ run }: Props) {
   const texts = useTexts(runTexts)
   const words = useTexts(shared)
   return (
-    <div className={styles.buttons}>
+    <Flex gap={8} wrap="wrap">
       {activityOfRun(run) === null ? (
         <RunAgain run={run}>{texts.again}</RunAgain>
       ) : (
@@ -70,14 +70,14 @@ function Buttons({ run }: Props) {
       <DownloadButton from={`/api/v1/runs/${run.id}`} as={`run-${run.id}.json`}>
         {texts.json}
       </DownloadButton>
-    </div>
+    </Flex>
   )
 }
 
 function Facts({ run }: Props) {
   const { facts, version } = useTexts(runTexts)
   return (
-    <dl className={styles.facts}>
+    <Flex component="dl" className={styles.facts} rowGap={8} columnGap={24} wrap="wrap">
       <Fact name={facts.attempt}>{Math.max(1, run.attempt)}</Fact>
       <Fact name={facts.trigger}>{run.trigger}</Fact>
       <Fact name={facts.strategy}>{run.strategy}</Fact>
@@ -98,7 +98,7 @@ function Facts({ run }: Props) {
       </Fact>
       <Fact name={facts.reference}>{run.external_ref}</Fact>
       <Fact name={facts.trace}>{traceOf(run)}</Fact>
-    </dl>
+    </Flex>
   )
 }
 

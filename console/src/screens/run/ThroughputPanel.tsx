@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useState } from 'react'
 import type { Batch } from '../../api/wire.js'
-import { Panel } from '../../components/Panel.js'
-import { Scrollable } from '../../components/Scrollable.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
 import { shared } from '../../components/texts.js'
 import { rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
@@ -61,7 +61,7 @@ function RateChart({ points }: { readonly points: readonly Point[] }) {
   const y = (rate: number) => (HEIGHT - (rate / most) * (HEIGHT - 4)).toFixed(1)
   const line = points.map(({ rate }, n) => `${x(n)},${y(rate)}`).join(' ')
   return (
-    <figure className={styles.chart}>
+    <Flex component="figure" className={styles.chart} direction="column" gap={6}>
       <figcaption className="v-soft">{texts.most(format.compact(most))}</figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -76,7 +76,7 @@ function RateChart({ points }: { readonly points: readonly Point[] }) {
         <span>{texts.first(points[0]?.batch ?? 0)}</span>
         <span>{texts.first(points.at(-1)?.batch ?? 0)}</span>
       </div>
-    </figure>
+    </Flex>
   )
 }
 

@@ -1,7 +1,7 @@
-import { Button, CopyButton } from '@mantine/core'
+import { Button, CopyButton, Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { RunDetail } from '../../api/wire.js'
-import { TimeText } from '../../components/TimeText.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { wroteNothingUnlikeUsual } from '../../facts/run-result.js'
 import { useFormat } from '../../i18n/format.js'
@@ -52,7 +52,7 @@ function ErrorButtons({ run }: Props) {
     document.getElementById('run-log')?.scrollIntoView({ block: 'start' })
   }
   return (
-    <div className={styles.buttons}>
+    <Flex gap={8} wrap="wrap">
       {run.status === 'FAILED' ? <Remedies run={run} /> : null}
       <Button variant="default" leftSection={<Icon name="search" size={14} />} onClick={() => void showLog()}>
         {texts.error.toLog}
@@ -64,7 +64,7 @@ function ErrorButtons({ run }: Props) {
           </Button>
         )}
       </CopyButton>
-    </div>
+    </Flex>
   )
 }
 

@@ -1,4 +1,4 @@
-import { searchText } from '../../components/search-text.js'
+import { searchText } from '../../components/search/search-text.js'
 
 /** `/runs/$id?batch=&log=&attempt=&q=&line=`. */
 export interface RunSearch {

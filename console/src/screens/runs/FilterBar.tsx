@@ -1,9 +1,8 @@
-import { MultiSelect, Select } from '@mantine/core'
+import { Group, MultiSelect, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { overviewQuery } from '../../api/pipelines.js'
-import list from '../../components/list.module.css'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { RangeFilter } from './RangeFilter.js'
@@ -23,7 +22,7 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
   const statuses = [...statusesOf(search)]
   useShortcut({ keys: '/', label: texts.focusFilter }, () => input.current?.focus())
   return (
-    <div className={list.tools}>
+    <Group gap={8}>
       <Select
         ref={input}
         className={styles.pipeline}
@@ -46,6 +45,6 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
         onChange={(values) => show({ status: values.length === 0 ? undefined : values.join(',') })}
       />
       <RangeFilter search={search} onChange={show} />
-    </div>
+    </Group>
   )
 }

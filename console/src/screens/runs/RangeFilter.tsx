@@ -1,4 +1,4 @@
-import { Select, TextInput } from '@mantine/core'
+import { Group, Select, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
 import { getPreferences } from '../../preferences/preferences.js'
 import { serverNow } from '../../time/clock.js'
@@ -53,11 +53,11 @@ function FromTo({ search, onChange }: Props) {
     />
   )
   return (
-    <div className={styles.fromTo}>
+    <Group className={styles.fromTo} gap={6}>
       {field('since')}
       <span aria-hidden="true">–</span>
       {field('until')}
       <span className="v-soft">{zoneLabel(zone, serverNow(), getPreferences().language)}</span>
-    </div>
+    </Group>
   )
 }

@@ -1,14 +1,14 @@
-import { Button } from '@mantine/core'
+import { Button, Flex } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { aboutQuery, readinessQuery, settingsQuery } from '../../api/about.js'
 import { useMay } from '../../api/session.js'
 import type { About, Readiness } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
-import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TimeText } from '../../components/TimeText.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { Badge } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -38,7 +38,7 @@ export function AboutTab() {
     (maySeeSettings && settings.data === undefined && settings.error === null)
   return (
     <>
-      <nav className={styles.links} aria-label={texts.server}>
+      <Flex component="nav" gap={8} wrap="wrap" aria-label={texts.server}>
         {LINKS.map(({ key, href }) => (
           <Button
             key={key}
@@ -52,7 +52,7 @@ export function AboutTab() {
             {texts.links[key]}
           </Button>
         ))}
-      </nav>
+      </Flex>
       {isLoading ? (
         // Rendered separately, they would move each other.
         <Skeleton lines={14} height={24} />

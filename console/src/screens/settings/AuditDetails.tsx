@@ -1,9 +1,9 @@
-import { Button, CopyButton } from '@mantine/core'
+import { Button, CopyButton, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { AuditEntry } from '../../api/wire.js'
-import { DiffView } from '../../components/DiffView.js'
-import { Scrollable } from '../../components/Scrollable.js'
-import { TimeText } from '../../components/TimeText.js'
+import { Scrollable } from '../../components/layout/Scrollable.js'
+import { DiffView } from '../../components/text/DiffView.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -17,7 +17,7 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
   const changes = fieldsOf(entry.diff)
   const link = `${window.location.origin}/ui/settings/audit?entry=${entry.id}`
   return (
-    <div className={styles.entryMore}>
+    <Stack className={styles.entryMore} gap={10}>
       {Object.keys(changes).length === 0 ? null : (
         <Scrollable className={styles.scroll} label={texts.details(entry.action)}>
           <DiffView changes={changes} />
@@ -67,7 +67,7 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
           )}
         </CopyButton>
       </div>
-    </div>
+    </Stack>
   )
 }
 

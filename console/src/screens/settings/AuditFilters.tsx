@@ -1,10 +1,10 @@
-import { Button, Select } from '@mantine/core'
+import { Button, Group, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { auditCsvUrl } from '../../api/audit.js'
 import { overviewQuery } from '../../api/pipelines.js'
-import { DownloadButton } from '../../components/DownloadButton.js'
-import { SearchBox } from '../../components/SearchBox.js'
+import { DownloadButton } from '../../components/actions/DownloadButton.js'
+import { SearchBox } from '../../components/search/SearchBox.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { auditTexts } from './audit-texts.js'
@@ -25,7 +25,7 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
   const show = (change: Partial<AuditSearch>) =>
     void navigate({ to: '/settings/audit', search: { ...search, ...change } as never, replace: true })
   return (
-    <div className={styles.head}>
+    <Group gap={8}>
       <SearchBox
         className={styles.who}
         icon="user"
@@ -75,7 +75,7 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
       <DownloadButton from={auditCsvUrl(auditFilterOf(search))} as="vitrina-audit.csv">
         {texts.csv}
       </DownloadButton>
-    </div>
+    </Group>
   )
 }
 

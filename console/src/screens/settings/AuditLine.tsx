@@ -1,9 +1,9 @@
-import { ActionIcon } from '@mantine/core'
+import { ActionIcon, Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import type { AuditEntry } from '../../api/wire.js'
-import records from '../../components/records.module.css'
-import { TimeText } from '../../components/TimeText.js'
+import records from '../../components/layout/records.module.css'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -37,7 +37,7 @@ export function AuditLine({ entry, isOpenAtFirst }: Props) {
         <span className={`${records.soft} ${styles.changed}`}>
           <Summary entry={entry} />
         </span>
-        <div className={styles.entryEnd}>
+        <Group className={styles.entryEnd} gap={4} wrap="nowrap" justify="flex-end">
           {entry.request_id === null ? null : (
             <span className={`v-mono ${records.soft}`}>{entry.request_id.slice(0, 8)}</span>
           )}
@@ -49,7 +49,7 @@ export function AuditLine({ entry, isOpenAtFirst }: Props) {
           >
             <Icon name={isOpen ? 'up' : 'down'} />
           </ActionIcon>
-        </div>
+        </Group>
       </div>
       <div id={details}>{isOpen ? <AuditDetails entry={entry} /> : null}</div>
     </li>

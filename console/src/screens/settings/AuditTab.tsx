@@ -1,15 +1,15 @@
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { auditQuery } from '../../api/audit.js'
 import { useMay } from '../../api/session.js'
 import type { AuditEntry } from '../../api/wire.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { OlderButton } from '../../components/OlderButton.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import records from '../../components/records.module.css'
-import { Skeleton } from '../../components/Skeleton.js'
+import { OlderButton } from '../../components/actions/OlderButton.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import records from '../../components/layout/records.module.css'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { AuditFilters } from './AuditFilters.js'
 import { AuditLine } from './AuditLine.js'
@@ -52,7 +52,7 @@ function Audit() {
 function SingleEntry({ search: { entry, request } }: { readonly search: AuditSearch }) {
   const texts = useTexts(auditTexts)
   return (
-    <div className={styles.head}>
+    <Group gap={8}>
       <p className={styles.note} role="status">
         {entry === undefined ? (
           <>
@@ -65,7 +65,7 @@ function SingleEntry({ search: { entry, request } }: { readonly search: AuditSea
       <Button component={Link} to="/settings/audit" variant="default">
         {texts.showAll}
       </Button>
-    </div>
+    </Group>
   )
 }
 

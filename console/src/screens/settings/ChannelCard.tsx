@@ -1,10 +1,11 @@
+import { Flex } from '@mantine/core'
 import { useState } from 'react'
 import { notificationActions } from '../../api/notifications.js'
 import type { NotificationChannel, NotificationTest } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge, type Tone } from '../../components/Badge.js'
-import { TimeText } from '../../components/TimeText.js'
-import { toastProblem } from '../../components/toast.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { toastProblem } from '../../components/actions/toast.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import { notificationsTexts } from './notifications-texts.js'
@@ -45,16 +46,22 @@ export function ChannelCard({ channel }: Props) {
     }
   }
   return (
-    <article className={styles.card} aria-label={channel.name}>
-      <header className={styles.cardHead}>
+    <Flex component="article" className={styles.card} direction="column" gap={12} aria-label={channel.name}>
+      <Flex
+        component="header"
+        className={styles.cardHead}
+        gap={12}
+        align="flex-start"
+        justify="space-between"
+      >
         <h3 className={styles.cardTitle}>{channel.name}</h3>
         <Badge tone={LOOKS[state].tone} icon={LOOKS[state].icon}>
           {texts.state[state]}
         </Badge>
-      </header>
+      </Flex>
       <ChannelFacts channel={channel} />
       {outcome === null ? null : <Outcome outcome={outcome} />}
-      <div className={styles.actions}>
+      <Flex gap={6} wrap="wrap" justify="flex-end">
         <ActionButton
           needs="operator"
           refusal={
@@ -71,8 +78,8 @@ export function ChannelCard({ channel }: Props) {
         >
           {texts.test}
         </ActionButton>
-      </div>
-    </article>
+      </Flex>
+    </Flex>
   )
 }
 

@@ -1,7 +1,8 @@
+import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Connection } from '../../api/wire.js'
-import { Badge, type Tone } from '../../components/Badge.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -24,14 +25,27 @@ export function ConnectionCard({ connection }: Props) {
   const { name, kind, state, error, detail } = connection
   const title = name === 'main' ? texts.main : name === kind ? kindOf(texts, kind) : name
   return (
-    <article className={styles.card} aria-label={title} data-state={state}>
-      <header className={styles.cardHead}>
+    <Flex
+      component="article"
+      className={styles.card}
+      direction="column"
+      gap={12}
+      aria-label={title}
+      data-state={state}
+    >
+      <Flex
+        component="header"
+        className={styles.cardHead}
+        gap={12}
+        align="flex-start"
+        justify="space-between"
+      >
         <div>
           <h2>{title}</h2>
           {title === kindOf(texts, kind) ? null : <span className="v-soft">{kindOf(texts, kind)}</span>}
         </div>
         <Badge {...BADGES[state]}>{texts.state[state]}</Badge>
-      </header>
+      </Flex>
       {name === 'main' ? <p className={styles.note}>{texts.mainText}</p> : null}
       {error === null ? null : (
         <div className={styles.failure} role="alert">
@@ -46,7 +60,7 @@ export function ConnectionCard({ connection }: Props) {
         <Facts connection={connection} />
       )}
       <Uses connection={connection} />
-    </article>
+    </Flex>
   )
 }
 
@@ -70,7 +84,7 @@ function Facts({ connection }: Props) {
       <Fact name={facts.says}>{detail}</Fact>
       {lists.map(({ setting, names: allowed }) => (
         <Fact key={setting} name={names[setting] ?? setting}>
-          <span className={styles.chips}>
+          <Flex component="span" gap={4} wrap="wrap">
             {allowed.length === 0
               ? nothingAllowed
               : allowed.map((each) => (
@@ -78,7 +92,7 @@ function Facts({ connection }: Props) {
                     {each}
                   </code>
                 ))}
-          </span>
+          </Flex>
           <code className={`v-mono ${styles.setting}`}>{setting}</code>
         </Fact>
       ))}

@@ -1,11 +1,11 @@
-import { Button } from '@mantine/core'
+import { Button, Group, SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { connectionsQuery } from '../../api/connections.js'
 import type { ConnectionCheck } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { TimeText } from '../../components/TimeText.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { Badge } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { ConnectionCard } from './ConnectionCard.js'
@@ -40,7 +40,7 @@ function CheckResult({ check, isChecking, onAgain }: CheckProps) {
   const { host, pid } = check.looked_by
   return (
     <>
-      <div className={styles.head}>
+      <Group gap={8}>
         <Summary check={check} />
         <span className={styles.space} />
         <Button
@@ -51,15 +51,20 @@ function CheckResult({ check, isChecking, onAgain }: CheckProps) {
         >
           {texts.again}
         </Button>
-      </div>
+      </Group>
       <p className={styles.note}>
         {texts.checked} <TimeText at={check.looked_at} /> {texts.checkedBy(host, pid)}. {texts.runnersDiffer}
       </p>
-      <div className={styles.list} aria-busy={isChecking}>
+      <SimpleGrid
+        minColWidth="min(100%, 420px)"
+        spacing={14}
+        style={{ alignItems: 'start' }}
+        aria-busy={isChecking}
+      >
         {check.items.map((connection) => (
           <ConnectionCard key={connection.name} connection={connection} />
         ))}
-      </div>
+      </SimpleGrid>
     </>
   )
 }

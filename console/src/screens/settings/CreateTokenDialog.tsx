@@ -1,10 +1,10 @@
-import { Button, Group, Modal, Radio, Select, TextInput } from '@mantine/core'
+import { Button, Group, Modal, Radio, Select, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { type NewToken, tokenActions } from '../../api/tokens.js'
 import type { Role } from '../../api/wire.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
+import { toastDone } from '../../components/actions/toast.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { shared } from '../../components/texts.js'
-import { toastDone } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { endOf, LIVES, type Life } from './expiry.js'
 import { OwnTokenField } from './OwnTokenField.js'
@@ -64,11 +64,11 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
           data-autofocus
         />
         <Radio.Group label={texts.form.role} value={role} onChange={(value) => setRole(value as Role)}>
-          <div className={styles.roles}>
+          <Stack gap={8}>
             {ROLES.map((each) => (
               <Radio key={each} value={each} label={each} description={texts.form.roles[each]} />
             ))}
-          </div>
+          </Stack>
         </Radio.Group>
         <Select
           label={texts.form.expires}

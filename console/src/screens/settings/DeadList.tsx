@@ -1,11 +1,12 @@
+import { Flex, SimpleGrid } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { notificationActions } from '../../api/notifications.js'
 import type { DeadNotification } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { perform } from '../../components/perform.js'
-import { RecordTable } from '../../components/RecordTable.js'
-import records from '../../components/records.module.css'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { perform } from '../../components/actions/perform.js'
+import { RecordTable } from '../../components/layout/RecordTable.js'
+import records from '../../components/layout/records.module.css'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 import styles from './settings.module.css'
@@ -26,11 +27,11 @@ export function DeadList({ notifications }: Props) {
     <>
       <p className={styles.note}>{texts.deadIntro}</p>
       {isPhone ? (
-        <div className={styles.list}>
+        <SimpleGrid minColWidth="min(100%, 420px)" spacing={14} style={{ alignItems: 'start' }}>
           {notifications.map((one) => (
             <DeadCard key={one.id} one={one} />
           ))}
-        </div>
+        </SimpleGrid>
       ) : (
         <RecordTable title={texts.dead} columns={texts.deadColumns}>
           {notifications.map((one) => (
@@ -77,7 +78,7 @@ function EventCell({ one }: RowProps) {
 function DeadCard({ one }: RowProps) {
   const texts = useTexts(notificationsTexts)
   return (
-    <article className={styles.card}>
+    <Flex component="article" className={styles.card} direction="column" gap={12}>
       <EventCell one={one} />
       <dl className={styles.facts}>
         <div>
@@ -91,7 +92,7 @@ function DeadCard({ one }: RowProps) {
       </dl>
       <p className={styles.note}>{one.error}</p>
       <DeadButtons one={one} />
-    </article>
+    </Flex>
   )
 }
 
@@ -104,7 +105,7 @@ function DeadButtons({ one }: RowProps) {
       failed: texts.failedToSettle,
     })
   return (
-    <div className={styles.actions}>
+    <Flex gap={6} wrap="wrap" justify="flex-end">
       <ActionButton
         needs="operator"
         icon="retry"
@@ -122,6 +123,6 @@ function DeadButtons({ one }: RowProps) {
       >
         {texts.discard}
       </ActionButton>
-    </div>
+    </Flex>
   )
 }

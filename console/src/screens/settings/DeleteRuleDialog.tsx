@@ -1,7 +1,7 @@
 import { notificationActions } from '../../api/notifications.js'
 import type { NotificationRule } from '../../api/wire.js'
-import { ConfirmDialog } from '../../components/ConfirmDialog.js'
-import { toastDone } from '../../components/toast.js'
+import { ConfirmDialog } from '../../components/actions/ConfirmDialog.js'
+import { toastDone } from '../../components/actions/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 

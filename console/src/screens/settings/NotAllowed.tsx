@@ -1,5 +1,5 @@
 import { useSession } from '../../api/session.js'
-import { EmptyState } from '../../components/EmptyState.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { settingsTexts } from './texts.js'

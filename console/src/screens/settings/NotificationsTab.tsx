@@ -1,12 +1,13 @@
+import { Group, SimpleGrid } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { channelsQuery, deadQuery, rulesQuery } from '../../api/notifications.js'
 import type { NotificationRule } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { OlderButton } from '../../components/OlderButton.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { OlderButton } from '../../components/actions/OlderButton.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ChannelCard } from './ChannelCard.js'
 import { DeadList } from './DeadList.js'
@@ -33,7 +34,7 @@ export function NotificationsTab() {
   const isLoaded = rules.data !== undefined && channels.data !== undefined && dead.data !== undefined
   return (
     <>
-      <div className={styles.head}>
+      <Group gap={8}>
         <span className={styles.space} />
         <ActionButton
           needs="admin"
@@ -43,7 +44,7 @@ export function NotificationsTab() {
         >
           {texts.create}
         </ActionButton>
-      </div>
+      </Group>
       <p className={styles.note}>{texts.intro}</p>
       {failed === undefined ? null : (
         <ProblemCard error={failed.error} onRetry={() => void failed.refetch()} />
@@ -71,11 +72,11 @@ export function NotificationsTab() {
                 {texts.noChannels.text}
               </EmptyState>
             ) : (
-              <div className={styles.list}>
+              <SimpleGrid minColWidth="min(100%, 420px)" spacing={14} style={{ alignItems: 'start' }}>
                 {channels.data.items.map((channel) => (
                   <ChannelCard key={channel.name} channel={channel} />
                 ))}
-              </div>
+              </SimpleGrid>
             )}
           </section>
           <section className={styles.stack} aria-label={texts.dead}>

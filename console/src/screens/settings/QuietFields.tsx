@@ -1,4 +1,4 @@
-import { Checkbox, Select, TextInput } from '@mantine/core'
+import { Checkbox, Select, SimpleGrid, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 import type { Draft } from './rule-draft.js'
@@ -21,7 +21,14 @@ export function QuietFields({ draft, onChange }: Props) {
         onChange={({ currentTarget }) => onChange({ isQuiet: currentTarget.checked })}
       />
       {draft.isQuiet ? (
-        <div className={styles.choices}>
+        <SimpleGrid
+          className={styles.choices}
+          minColWidth="min(100%, 170px)"
+          autoFlow="auto-fit"
+          spacing={14}
+          verticalSpacing={8}
+          style={{ alignItems: 'start' }}
+        >
           <TextInput
             type="time"
             label={form.from}
@@ -43,7 +50,7 @@ export function QuietFields({ draft, onChange }: Props) {
             allowDeselect={false}
             onChange={(zone) => onChange({ zone: zone ?? 'UTC' })}
           />
-        </div>
+        </SimpleGrid>
       ) : null}
     </>
   )

@@ -1,10 +1,10 @@
-import { Button, Checkbox, Group, Modal, NumberInput, Select, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, Modal, NumberInput, Select, SimpleGrid, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { notificationActions } from '../../api/notifications.js'
 import type { NotificationRule, NotificationRuleInput } from '../../api/wire.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
+import { toastDone } from '../../components/actions/toast.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { shared } from '../../components/texts.js'
-import { toastDone } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 import { QuietFields } from './QuietFields.js'
@@ -65,11 +65,18 @@ export function RuleDialog({ rule, channels, onClose }: Props) {
           value={[...draft.events]}
           onChange={(events) => change({ events })}
         >
-          <div className={styles.choices}>
+          <SimpleGrid
+            className={styles.choices}
+            minColWidth="min(100%, 170px)"
+            autoFlow="auto-fit"
+            spacing={14}
+            verticalSpacing={8}
+            style={{ alignItems: 'start' }}
+          >
             {EVENTS.map((event) => (
               <Checkbox key={event} value={event} label={texts.events[event]} />
             ))}
-          </div>
+          </SimpleGrid>
         </Checkbox.Group>
         <Select
           label={texts.form.channel}
@@ -137,7 +144,14 @@ function Limits({ draft, onChange }: PartProps) {
   const { form } = useTexts(notificationsTexts)
   const number = (value: string | number) => Number(value) || 0
   return (
-    <div className={styles.choices}>
+    <SimpleGrid
+      className={styles.choices}
+      minColWidth="min(100%, 170px)"
+      autoFlow="auto-fit"
+      spacing={14}
+      verticalSpacing={8}
+      style={{ alignItems: 'start' }}
+    >
       <NumberInput
         label={form.group}
         description={form.groupHint}
@@ -161,6 +175,6 @@ function Limits({ draft, onChange }: PartProps) {
         max={1_000}
         onChange={(value) => onChange({ most: number(value) })}
       />
-    </div>
+    </SimpleGrid>
   )
 }

@@ -1,11 +1,12 @@
+import { Flex, type FlexProps, SimpleGrid } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { notificationActions } from '../../api/notifications.js'
 import type { NotificationRule } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import { perform } from '../../components/perform.js'
-import { RecordTable } from '../../components/RecordTable.js'
-import records from '../../components/records.module.css'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { perform } from '../../components/actions/perform.js'
+import { RecordTable } from '../../components/layout/RecordTable.js'
+import records from '../../components/layout/records.module.css'
+import { Badge } from '../../components/status/Badge.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 import styles from './settings.module.css'
@@ -22,11 +23,11 @@ export function RuleList({ rules, ...actions }: Props) {
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (isPhone)
     return (
-      <div className={styles.list}>
+      <SimpleGrid minColWidth="min(100%, 420px)" spacing={14} style={{ alignItems: 'start' }}>
         {rules.map((rule) => (
           <RuleCard key={rule.id} rule={rule} {...actions} />
         ))}
-      </div>
+      </SimpleGrid>
     )
   return (
     <RecordTable title={texts.rules} columns={texts.ruleColumns}>
@@ -41,7 +42,7 @@ export function RuleList({ rules, ...actions }: Props) {
           <td>{pipelinesOf(rule, texts.allPipelines)}</td>
           <td>{rule.channel}</td>
           <td>
-            <RuleButtons rule={rule} {...actions} />
+            <RuleButtons rule={rule} {...actions} wrap="nowrap" />
           </td>
         </tr>
       ))}
@@ -74,17 +75,17 @@ function NameCell({ rule }: { readonly rule: NotificationRule }) {
 function Events({ rule }: { readonly rule: NotificationRule }) {
   const { events } = useTexts(notificationsTexts)
   return (
-    <div className={styles.chips}>
+    <Flex gap={4} wrap="wrap">
       {rule.events.map((event) => (
         <span key={event} className={styles.chip}>
           {events[event] ?? event}
         </span>
       ))}
-    </div>
+    </Flex>
   )
 }
 
-function RuleButtons({ rule, onEdit, onDelete }: RowProps) {
+function RuleButtons({ rule, onEdit, onDelete, wrap }: RowProps & Pick<FlexProps, 'wrap'>) {
   const texts = useTexts(notificationsTexts)
   const { id, name, enabled } = rule
   const toggle = () =>
@@ -93,7 +94,7 @@ function RuleButtons({ rule, onEdit, onDelete }: RowProps) {
       failed: texts.didNotChange,
     })
   return (
-    <div className={styles.actions}>
+    <Flex gap={6} wrap={wrap} justify="flex-end">
       <ActionButton
         needs="admin"
         size="compact-sm"
@@ -118,14 +119,14 @@ function RuleButtons({ rule, onEdit, onDelete }: RowProps) {
       >
         {texts.remove}
       </ActionButton>
-    </div>
+    </Flex>
   )
 }
 
 function RuleCard({ rule, ...actions }: RowProps) {
   const texts = useTexts(notificationsTexts)
   return (
-    <article className={styles.card} aria-label={rule.name}>
+    <Flex component="article" className={styles.card} direction="column" gap={12} aria-label={rule.name}>
       <NameCell rule={rule} />
       <Events rule={rule} />
       <dl className={styles.facts}>
@@ -138,7 +139,7 @@ function RuleCard({ rule, ...actions }: RowProps) {
           <dd>{rule.channel}</dd>
         </div>
       </dl>
-      <RuleButtons rule={rule} {...actions} />
-    </article>
+      <RuleButtons rule={rule} {...actions} wrap="wrap" />
+    </Flex>
   )
 }

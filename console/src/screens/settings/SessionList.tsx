@@ -1,10 +1,11 @@
+import { Flex, SimpleGrid } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import type { BrowserSession } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import { RecordTable } from '../../components/RecordTable.js'
-import records from '../../components/records.module.css'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { RecordTable } from '../../components/layout/RecordTable.js'
+import records from '../../components/layout/records.module.css'
+import { Badge } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { browserName } from '../../facts/browser-name.js'
 import { useTexts } from '../../i18n/texts.js'
 import { sessionsTexts } from './sessions-texts.js'
@@ -25,11 +26,11 @@ export function SessionList({ sessions, onEnd }: Props) {
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (isPhone)
     return (
-      <div className={styles.list}>
+      <SimpleGrid minColWidth="min(100%, 420px)" spacing={14} style={{ alignItems: 'start' }}>
         {sessions.map((session) => (
           <SessionCard key={session.id} session={session} onEnd={onEnd} />
         ))}
-      </div>
+      </SimpleGrid>
     )
   return (
     <RecordTable title={title} columns={columns}>
@@ -91,7 +92,7 @@ function BrowserCell({ session }: { readonly session: BrowserSession }) {
 function EndButton({ session, onEnd }: RowProps) {
   const texts = useTexts(sessionsTexts)
   return (
-    <div className={styles.actions}>
+    <Flex gap={6} wrap="wrap" justify="flex-end">
       <ActionButton
         needs="viewer"
         icon="ban"
@@ -101,18 +102,24 @@ function EndButton({ session, onEnd }: RowProps) {
       >
         {texts.end}
       </ActionButton>
-    </div>
+    </Flex>
   )
 }
 
 function SessionCard({ session, onEnd }: RowProps) {
   const { columns } = useTexts(sessionsTexts)
   return (
-    <article className={styles.card}>
-      <header className={styles.cardHead}>
+    <Flex component="article" className={styles.card} direction="column" gap={12}>
+      <Flex
+        component="header"
+        className={styles.cardHead}
+        gap={12}
+        align="flex-start"
+        justify="space-between"
+      >
         <BrowserCell session={session} />
         <span>{session.name}</span>
-      </header>
+      </Flex>
       <dl className={styles.facts}>
         <div>
           <dt>{columns.lastUsed}</dt>
@@ -128,6 +135,6 @@ function SessionCard({ session, onEnd }: RowProps) {
         </div>
       </dl>
       <EndButton session={session} onEnd={onEnd} />
-    </article>
+    </Flex>
   )
 }

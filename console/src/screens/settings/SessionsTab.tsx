@@ -1,15 +1,15 @@
-import { SegmentedControl } from '@mantine/core'
+import { Group, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.js'
 import { sessionsQuery } from '../../api/sessions.js'
 import type { BrowserSession } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { OlderButton } from '../../components/OlderButton.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { OlderButton } from '../../components/actions/OlderButton.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { EndOthersDialog, EndSessionDialog } from './EndSessionDialog.js'
 import { SessionList } from './SessionList.js'
@@ -28,13 +28,13 @@ export function SessionsTab() {
   const sessions = query.data?.pages.flatMap(({ items }) => items)
   return (
     <>
-      <div className={styles.head}>
+      <Group gap={8}>
         {isAdmin ? <WhoseChoice isEveryone={isEveryone} /> : null}
         <span className={styles.space} />
         <ActionButton needs="viewer" icon="ban" onClick={() => end('others')}>
           {texts.endOthers}
         </ActionButton>
-      </div>
+      </Group>
       <p className={styles.note}>{texts.intro}</p>
       {query.error === null ? null : <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
       {sessions === undefined ? (

@@ -1,6 +1,6 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { Page } from '../../app/shell/Page.js'
-import { Tabs } from '../../components/Tabs.js'
+import { Tabs } from '../../components/layout/Tabs.js'
 import { useTexts } from '../../i18n/texts.js'
 import { settingsTexts } from './texts.js'
 

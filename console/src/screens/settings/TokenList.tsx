@@ -1,11 +1,12 @@
+import { Flex, SimpleGrid } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useSession } from '../../api/session.js'
 import type { Token } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge, type Tone } from '../../components/Badge.js'
-import { RecordTable } from '../../components/RecordTable.js'
-import records from '../../components/records.module.css'
-import { TimeText } from '../../components/TimeText.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { RecordTable } from '../../components/layout/RecordTable.js'
+import records from '../../components/layout/records.module.css'
+import { Badge, type Tone } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { hasEnded, type TokenState, tokenStateOf } from '../../facts/tokens.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -34,11 +35,11 @@ export function TokenList({ tokens, ...actions }: TokenActions & { readonly toke
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (isPhone)
     return (
-      <div className={styles.list}>
+      <SimpleGrid minColWidth="min(100%, 420px)" spacing={14} style={{ alignItems: 'start' }}>
         {tokens.map((token) => (
           <TokenCard key={token.id} token={token} {...actions} />
         ))}
-      </div>
+      </SimpleGrid>
     )
   return (
     <RecordTable title={title} columns={columns}>
@@ -129,7 +130,7 @@ function Actions({ token, onRotate, onRevoke }: CellProps & TokenActions) {
   const texts = useTexts(tokensTexts)
   const refusal = hasEnded(tokenStateOf(token, useNow())) ? texts.hasEnded : null
   return (
-    <div className={styles.actions}>
+    <Flex gap={6} wrap="wrap" justify="flex-end">
       <ActionButton
         needs="admin"
         icon="retry"
@@ -150,18 +151,24 @@ function Actions({ token, onRotate, onRevoke }: CellProps & TokenActions) {
       >
         {texts.revoke}
       </ActionButton>
-    </div>
+    </Flex>
   )
 }
 
 function TokenCard({ token, ...actions }: CellProps & TokenActions) {
   const { columns } = useTexts(tokensTexts)
   return (
-    <article className={styles.card}>
-      <header className={styles.cardHead}>
+    <Flex component="article" className={styles.card} direction="column" gap={12}>
+      <Flex
+        component="header"
+        className={styles.cardHead}
+        gap={12}
+        align="flex-start"
+        justify="space-between"
+      >
         <NameCell token={token} />
         <span>{token.role}</span>
-      </header>
+      </Flex>
       <dl className={styles.facts}>
         <div>
           <dt>{columns.lastUsed}</dt>
@@ -181,6 +188,6 @@ function TokenCard({ token, ...actions }: CellProps & TokenActions) {
         </div>
       </dl>
       <Actions token={token} {...actions} />
-    </article>
+    </Flex>
   )
 }

@@ -1,16 +1,16 @@
-import { Button } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMay } from '../../api/session.js'
 import { type NewToken, tokensQuery } from '../../api/tokens.js'
 import type { Token } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
-import { Badge } from '../../components/Badge.js'
-import { EmptyState } from '../../components/EmptyState.js'
-import { OlderButton } from '../../components/OlderButton.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { ActionButton } from '../../components/actions/ActionButton.js'
+import { OlderButton } from '../../components/actions/OlderButton.js'
+import { EmptyState } from '../../components/layout/EmptyState.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../components/layout/Skeleton.js'
+import { Badge } from '../../components/status/Badge.js'
 import { hasEnded, tokenStateOf } from '../../facts/tokens.js'
 import { useTexts } from '../../i18n/texts.js'
 import { serverNow } from '../../time/clock.js'
@@ -44,13 +44,13 @@ function Tokens() {
   const end = () => begin((now) => (now?.kind === 'value' ? now : null))
   return (
     <>
-      <div className={styles.head}>
+      <Group gap={8}>
         {tokens === undefined ? null : <Ending tokens={tokens} />}
         <span className={styles.space} />
         <ActionButton needs="admin" icon="plus" variant="filled" onClick={() => begin({ kind: 'create' })}>
           {texts.create}
         </ActionButton>
-      </div>
+      </Group>
       <p className={styles.note}>{texts.intro}</p>
       {query.error === null ? null : <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
       {tokens === undefined ? (

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../api/wire.js'
-import type { FieldChanges } from '../../components/DiffView.js'
+import type { FieldChanges } from '../../components/text/DiffView.js'
 
 /** The changed fields. Not for new and deleted pipelines, where that would be the whole configuration. */
 export function changesOf({ action, diff }: Pick<AuditEntry, 'action' | 'diff'>): FieldChanges {

@@ -1,5 +1,5 @@
 import type { AuditFilter } from '../../api/audit.js'
-import { searchText } from '../../components/search-text.js'
+import { searchText } from '../../components/search/search-text.js'
 
 /** `/settings/tokens?ended=1`: includes expired and revoked tokens. */
 export interface TokensSearch {

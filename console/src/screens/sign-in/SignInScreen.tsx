@@ -1,8 +1,8 @@
-import { Button, PasswordInput } from '@mantine/core'
+import { Button, Group, PasswordInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 import { signIn } from '../../api/session.js'
 import { Logo } from '../../app/shell/Logo.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
+import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
 import { setPreferences } from '../../preferences/preferences.js'
 import styles from './sign-in.module.css'
@@ -26,10 +26,10 @@ export function SignInScreen() {
         {texts.language}
       </Button>
       <section className={styles.card}>
-        <div className={styles.brand}>
+        <Group className={styles.brand} gap={10} wrap="nowrap">
           <Logo size={26} />
           Vitrina
-        </div>
+        </Group>
         <div>
           <h1>{texts.title}</h1>
           <p className={styles.lead}>{texts.lead}</p>

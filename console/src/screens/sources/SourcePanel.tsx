@@ -1,10 +1,11 @@
+import { Flex, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Source } from '../../api/wire.js'
-import { Badge, type Tone } from '../../components/Badge.js'
-import { FactList } from '../../components/FactList.js'
-import { Panel } from '../../components/Panel.js'
-import { TimeText } from '../../components/TimeText.js'
+import { FactList } from '../../components/layout/FactList.js'
+import { Panel } from '../../components/layout/Panel.js'
+import { Badge, type Tone } from '../../components/status/Badge.js'
+import { TimeText } from '../../components/text/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon, type IconName } from '../../theme/icons.js'
@@ -29,7 +30,7 @@ export function SourcePanel({ source }: Props) {
       title={source.connection}
       actions={<Badge {...BADGES[source.state]}>{texts.states[source.state]}</Badge>}
     >
-      <div className={styles.stack}>
+      <Stack className={styles.stack} gap={14}>
         <p className={styles.hint}>
           {texts.stateHints[source.state]}
           {source.state === 'unused' ? (
@@ -43,7 +44,7 @@ export function SourcePanel({ source }: Props) {
         <Facts source={source} />
         <Tables source={source} />
         <Pipelines source={source} />
-      </div>
+      </Stack>
     </Panel>
   )
 }
@@ -53,7 +54,7 @@ function Alerts({ source: { error, lost } }: Props) {
   return (
     <>
       {error === null ? null : (
-        <div className={styles.alert} data-tone="bad">
+        <Flex className={styles.alert} gap={8} data-tone="bad">
           <Icon name="warn" size={14} />
           <div>
             <code className="v-mono">{error.code}</code> {error.message}{' '}
@@ -61,16 +62,16 @@ function Alerts({ source: { error, lost } }: Props) {
               <TimeText at={error.since} as="relative" />
             </span>
           </div>
-        </div>
+        </Flex>
       )}
       {lost === null ? null : (
-        <div className={styles.alert} data-tone="warn">
+        <Flex className={styles.alert} gap={8} data-tone="warn">
           <Icon name="warn" size={14} />
           <div>
             {texts.lost} <TimeText at={lost.at} as="moment" />. {lost.reason}{' '}
             <span className="v-soft">{texts.lostHint}</span>
           </div>
-        </div>
+        </Flex>
       )}
     </>
   )

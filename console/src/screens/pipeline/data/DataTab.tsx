@@ -1,5 +1,5 @@
 import { useMay } from '../../../api/session.js'
-import { EmptyState } from '../../../components/EmptyState.js'
+import { EmptyState } from '../../../components/layout/EmptyState.js'
 import { useTexts } from '../../../i18n/texts.js'
 import { usePipeline } from '../pipeline-context.js'
 import { dataTexts } from './data-texts.js'

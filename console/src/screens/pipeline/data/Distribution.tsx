@@ -1,5 +1,6 @@
+import { Flex, Stack } from '@mantine/core'
 import type { MartColumnProfile } from '../../../api/wire.js'
-import grid from '../../../components/grid.module.css'
+import grid from '../../../components/layout/grid.module.css'
 import { useFormat } from '../../../i18n/format.js'
 import { useTexts } from '../../../i18n/texts.js'
 import styles from './data.module.css'
@@ -25,7 +26,7 @@ export function Distribution({ column, examined }: Props) {
       ? histogram.map(({ from, to, count }) => ({ label: from === to ? from : `${from} – ${to}`, count }))
       : common.map(({ value, count }) => ({ label: value, count }))
   return (
-    <div className={styles.distribution}>
+    <Stack className={styles.distribution} gap={4}>
       {histogram.length > 0 ? (
         <Histogram column={column} />
       ) : (
@@ -38,7 +39,7 @@ export function Distribution({ column, examined }: Props) {
           <span className="v-soft">{texts.sample}</span> <span className="v-mono">{sample.join(', ')}</span>
         </p>
       </details>
-    </div>
+    </Stack>
   )
 }
 
@@ -77,7 +78,7 @@ function Values({
 }) {
   const format = useFormat()
   return (
-    <ul className={styles.values}>
+    <Flex component="ul" className={styles.values} direction="column" gap={2}>
       {common.map(({ value, count }) => {
         const share = examined === 0 ? 0 : count / examined
         return (
@@ -93,7 +94,7 @@ function Values({
           </li>
         )
       })}
-    </ul>
+    </Flex>
   )
 }
 

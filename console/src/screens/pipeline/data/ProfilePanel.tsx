@@ -1,16 +1,17 @@
+import { Flex } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { computeProfile, martProfileQuery } from '../../../api/mart-data.js'
 import { asProblem } from '../../../api/problem.js'
 import type { MartColumnProfile, MartProfile, Pipeline } from '../../../api/wire.js'
-import { ActionButton } from '../../../components/ActionButton.js'
-import { Badge } from '../../../components/Badge.js'
-import grid from '../../../components/grid.module.css'
-import { Panel } from '../../../components/Panel.js'
-import { ProblemCard } from '../../../components/ProblemCard.js'
-import { Scrollable } from '../../../components/Scrollable.js'
-import { Skeleton } from '../../../components/Skeleton.js'
-import { TimeText } from '../../../components/TimeText.js'
-import { toastProblem } from '../../../components/toast.js'
+import { ActionButton } from '../../../components/actions/ActionButton.js'
+import { toastProblem } from '../../../components/actions/toast.js'
+import grid from '../../../components/layout/grid.module.css'
+import { Panel } from '../../../components/layout/Panel.js'
+import { ProblemCard } from '../../../components/layout/ProblemCard.js'
+import { Scrollable } from '../../../components/layout/Scrollable.js'
+import { Skeleton } from '../../../components/layout/Skeleton.js'
+import { Badge } from '../../../components/status/Badge.js'
+import { TimeText } from '../../../components/text/TimeText.js'
 import { type Format, useFormat } from '../../../i18n/format.js'
 import { useTexts } from '../../../i18n/texts.js'
 import { useLiveEvents } from '../../../live/live.js'
@@ -78,7 +79,7 @@ function Profile({ profile }: { readonly profile: MartProfile }) {
   const format = useFormat()
   return (
     <>
-      <p className={styles.about}>
+      <Flex component="p" className={styles.about} rowGap={4} columnGap={16} align="center" wrap="wrap">
         <span>{texts.total(about(profile.rows, profile.rows_exact, format))}</span>
         {profile.sample_percent === null ? null : (
           <span>
@@ -94,7 +95,7 @@ function Profile({ profile }: { readonly profile: MartProfile }) {
             {texts.outdated}
           </Badge>
         ) : null}
-      </p>
+      </Flex>
       <Scrollable className={grid.scroll} label={texts.profile}>
         <table className={`${grid.grid} ${grid.stacked}`}>
           <thead>

@@ -1,15 +1,15 @@
-import { Button, TextInput } from '@mantine/core'
+import { Button, Flex, TextInput } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { martRowsQuery } from '../../../api/mart-data.js'
 import { asProblem } from '../../../api/problem.js'
 import type { MartRows, Pipeline } from '../../../api/wire.js'
-import { ActionButton } from '../../../components/ActionButton.js'
-import { EmptyState } from '../../../components/EmptyState.js'
-import { Panel } from '../../../components/Panel.js'
-import { ProblemCard } from '../../../components/ProblemCard.js'
-import { Skeleton } from '../../../components/Skeleton.js'
+import { ActionButton } from '../../../components/actions/ActionButton.js'
+import { EmptyState } from '../../../components/layout/EmptyState.js'
+import { Panel } from '../../../components/layout/Panel.js'
+import { ProblemCard } from '../../../components/layout/ProblemCard.js'
+import { Skeleton } from '../../../components/layout/Skeleton.js'
 import { useFormat } from '../../../i18n/format.js'
 import { useTexts } from '../../../i18n/texts.js'
 import { useShortcut } from '../../../keyboard/shortcuts.js'
@@ -187,7 +187,14 @@ function Foot({ pipelineId, pages, isFiltered, readAt, children }: FootProps) {
   })
   const [first] = pages ?? []
   return (
-    <div className={styles.foot}>
+    <Flex
+      className={styles.foot}
+      rowGap={4}
+      columnGap={12}
+      align="center"
+      wrap="wrap"
+      justify="space-between"
+    >
       <p className="v-soft" role="status">
         {pages === null ? ' ' : <Shown pages={pages} isFiltered={isFiltered} />}
         {first !== undefined && first.hidden_columns.length > 0
@@ -196,7 +203,7 @@ function Foot({ pipelineId, pages, isFiltered, readAt, children }: FootProps) {
         {changedAt > readAt && readAt > 0 ? ` ${texts.changed}` : ''}
       </p>
       {children}
-    </div>
+    </Flex>
   )
 }
 

@@ -1,11 +1,11 @@
-import { Button, CopyButton } from '@mantine/core'
+import { Button, CopyButton, Flex } from '@mantine/core'
 import { stringify } from 'yaml'
 
 import type { SuggestedCheck } from '../../../api/wire.js'
-import { ActionButton } from '../../../components/ActionButton.js'
+import { ActionButton } from '../../../components/actions/ActionButton.js'
 import type { Spec } from '../../../components/authoring/spec.js'
 import { useEdit } from '../../../components/authoring/use-edit.js'
-import { Panel } from '../../../components/Panel.js'
+import { Panel } from '../../../components/layout/Panel.js'
 import { useTexts } from '../../../i18n/texts.js'
 import { Icon } from '../../../theme/icons.js'
 import { usePipeline } from '../pipeline-context.js'
@@ -25,7 +25,7 @@ export function SuggestedChecks({ checks }: { readonly checks: readonly Suggeste
       title={texts.checks}
       actions={
         checks.length === 0 ? null : (
-          <span className={styles.headActions}>
+          <Flex component="span" className={styles.headActions} gap={8} wrap="wrap">
             <ActionButton
               needs="admin"
               icon="plus"
@@ -36,7 +36,7 @@ export function SuggestedChecks({ checks }: { readonly checks: readonly Suggeste
             </ActionButton>
             <Copy label={texts.copyYaml} value={stringify({ checks }, { lineWidth: 0 })} />
             <Copy label={texts.copyJson} value={JSON.stringify(checks, null, 2)} />
-          </span>
+          </Flex>
         )
       }
     >
@@ -45,14 +45,14 @@ export function SuggestedChecks({ checks }: { readonly checks: readonly Suggeste
       ) : (
         <>
           <p className={styles.note}>{texts.checksWhat}</p>
-          <ul className={styles.checks}>
+          <Flex component="ul" className={styles.checks} direction="column" gap={6}>
             {checks.map((check) => (
               <li key={check.name}>
                 <span className="v-mono">{check.name}</span>
                 <span className="v-soft">{sentence(check)}</span>
               </li>
             ))}
-          </ul>
+          </Flex>
         </>
       )}
     </Panel>

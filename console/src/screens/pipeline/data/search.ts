@@ -1,4 +1,4 @@
-import { searchText } from '../../../components/search-text.js'
+import { searchText } from '../../../components/search/search-text.js'
 
 /** `/pipelines/$id/data?sort=-rating&filter=rating >= 8`, as the API understands them. */
 export interface DataSearch {

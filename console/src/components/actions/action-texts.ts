@@ -1,0 +1,56 @@
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
+
+/** Texts of the actions on a pipeline, the same on every screen. */
+export const actionTexts = defineTexts(
+  {
+    run: 'Run',
+    pause: 'Pause',
+    cancel: 'Cancel run',
+    enable: 'Enable',
+    disable: 'Disable',
+    isBusy: 'Already queued or running.',
+    isPausing: 'Already pausing.',
+    isNotRunning: 'Nothing is running.',
+    isDisabled: 'The pipeline is disabled.',
+    isCancelling: 'Stops after the current batch.',
+    runWith: 'Run together with others',
+    waves: {
+      upstream: 'Run with upstream',
+      downstream: 'Run with downstream',
+      all: 'Run with both',
+    },
+    didRunWith: (n: number) => pluralEn(n, '# run requested', '# runs requested'),
+    didRun: (name: string) => `${name}: run requested`,
+    didPause: (name: string) => `${name}: pauses after the current batch`,
+    didCancel: (name: string) => `${name}: stops after the current batch; written rows are kept`,
+    didEnable: (name: string) => `${name}: enabled`,
+    didDisable: (name: string) => `${name}: disabled`,
+    failed: (name: string) => `${name}: request failed`,
+  },
+  {
+    run: 'Запустить',
+    pause: 'Пауза',
+    cancel: 'Отменить запуск',
+    enable: 'Включить',
+    disable: 'Выключить',
+    isBusy: 'Уже в очереди или работает.',
+    isPausing: 'Уже приостанавливается.',
+    isNotRunning: 'Активного запуска нет.',
+    isDisabled: 'Пайплайн выключен.',
+    isCancelling: 'Остановится после текущего пакета.',
+    runWith: 'Запустить вместе с другими',
+    waves: {
+      upstream: 'Запустить с предшествующими',
+      downstream: 'Запустить с последующими',
+      all: 'Запустить с теми и другими',
+    },
+    didRunWith: (n: number) =>
+      `${pluralRu(n, 'Запрошен # запуск', 'Запрошено # запуска', 'Запрошено # запусков')}`,
+    didRun: (name: string) => `${name}: запуск запрошен`,
+    didPause: (name: string) => `${name}: приостановится после текущего пакета`,
+    didCancel: (name: string) => `${name}: остановится после текущего пакета; записанные строки сохранятся`,
+    didEnable: (name: string) => `${name}: включён`,
+    didDisable: (name: string) => `${name}: выключен`,
+    failed: (name: string) => `${name}: запрос не выполнен`,
+  },
+)

@@ -1,0 +1,67 @@
+import type { QuarantinedRow, QuarantineStatus } from '../../../model/history.js'
+import type { Page } from '../../../ports/catalog.js'
+import type { QuarantineFilter } from '../../../ports/quarantine-store.js'
+import type { Queryable } from '../../database.js'
+import { pageOf, readNumberCursor } from '../page.js'
+
+export const QUARANTINE_COLUMNS = `
+  q.id, q.pipeline_id, (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = q.pipeline_id) AS pipeline_name, q.run_id, q.status, q.row_key, q.columns, q.row_text, q.reason, q.sqlstate, q.check_name,
+  etl.rfc3339(q.refused_at) AS refused_at, etl.rfc3339(q.settled_at) AS settled_at`
+
+export interface QuarantineRow {
+  id: number
+  pipeline_id: string
+  pipeline_name: string
+  run_id: string
+  status: QuarantineStatus
+  row_key: string
+  columns: string[]
+  row_text: (string | null)[]
+  reason: string
+  sqlstate: string | null
+  check_name: string | null
+  refused_at: string
+  settled_at: string | null
+}
+
+export function toQuarantined(row: QuarantineRow): QuarantinedRow {
+  return {
+    id: row.id,
+    pipelineId: row.pipeline_id,
+    pipelineName: row.pipeline_name,
+    runId: row.run_id,
+    status: row.status,
+    key: row.row_key,
+    row: Object.fromEntries(row.columns.map((column, n) => [column, row.row_text[n] ?? null])),
+    reason: row.reason,
+    sqlstate: row.sqlstate,
+    check: row.check_name,
+    refusedAt: row.refused_at,
+    settledAt: row.settled_at,
+  }
+}
+
+export async function listQuarantine(
+  database: Queryable,
+  { limit, cursor, status, pipelineId }: QuarantineFilter,
+): Promise<Page<QuarantinedRow>> {
+  const rows = await database.query<QuarantineRow>(
+    `SELECT ${QUARANTINE_COLUMNS} FROM etl.etl_quarantine q
+      WHERE ($1::uuid IS NULL OR q.pipeline_id = $1) AND ($2::text IS NULL OR q.status = $2) AND ($3::bigint IS NULL OR q.id < $3)
+      ORDER BY q.id DESC LIMIT $4`,
+    [pipelineId ?? null, status ?? null, readNumberCursor(cursor), limit + 1],
+  )
+  return pageOf(rows.map(toQuarantined), limit, (row) => [row.id])
+}
+
+export async function countQuarantine(
+  database: Queryable,
+  { status, pipelineId }: QuarantineFilter,
+): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    `SELECT count(*) FROM etl.etl_quarantine q
+      WHERE ($1::uuid IS NULL OR q.pipeline_id = $1) AND ($2::text IS NULL OR q.status = $2)`,
+    [pipelineId ?? null, status ?? null],
+  )
+  return row!.count
+}
