@@ -84,6 +84,19 @@ describe('a connection that a run has left', () => {
     await session.close()
   })
 
+  it('serves sessions with the same purpose only', async () => {
+    kept = new KeptSessions()
+    const pid = await used(async () => {})
+    const log = await kept.open(database.url, { name: 'vitrina-changes', purpose: 'log' }, signal)
+    const other = await pidOf(log)
+    expect(other).not.toBe(pid)
+    await log.close()
+    await kept.settled()
+    const { pid: again, session } = await next()
+    expect(again).toBe(pid)
+    await session.close()
+  })
+
   it('is not used with statements that someone else has prepared', async () => {
     kept = new KeptSessions()
     const pid = await used((session) => session.run('PREPARE left_over AS SELECT 1'))

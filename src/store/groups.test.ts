@@ -146,6 +146,20 @@ describe('the runs of a group', () => {
     expect(await statuses()).toEqual({ a: 'RUNNING', b: 'RUNNING', c: 'RUNNING' })
   })
 
+  it('are all ended or none: not if rows are to be repaired that an earlier run has left', async () => {
+    const earlier = await runTogether('a', { status: 'PAUSED' })
+    const repair = 'INSERT INTO etl.etl_repairs (run_id, key) VALUES ($1, $2)'
+    await on.database.query(repair, [earlier.group!.at(-1)!.runId, ['7']])
+    for (const name of ['a', 'b', 'c']) await request(name)
+    const held = (await claim())!
+    const ends = held.group!.map((one) => ({ claim: one, end: SUCCESS }))
+    expect(await on.queue.finishGroup(ends)).toBeNull()
+    expect(await statuses()).toEqual({ a: 'RUNNING', b: 'RUNNING', c: 'RUNNING' })
+    await on.database.query('UPDATE etl.etl_repairs SET repaired_at = now()')
+    expect(await on.queue.finishGroup(ends)).toHaveLength(3)
+    expect(await statuses()).toEqual({ a: 'IDLE', b: 'IDLE', c: 'IDLE' })
+  })
+
   it('mark what follows the group, and not each other', async () => {
     await pipelines({ d: ['analytics.a', 'analytics.c'] }, { d: { consistency: 'none' } })
     await request('b')

@@ -98,7 +98,7 @@ it.each([
     const succeeds = async () => {
       trips = []
       expect(await run(main, id)).toMatchObject({ status: 'SUCCESS' })
-      await waitFor('the run to leave its sessions', isLeft)
+      await waitFor(isLeft, { what: 'the run to leave its sessions' })
       return trips.filter((text) => !text.startsWith('CLOSE ALL'))
     }
     // The first fills the mart, the second examines it, and the first with changes asks the planner and audits.

@@ -44,10 +44,7 @@ export interface ChangeSource {
 
 /** So few are followed in any case. */
 const FEW_ENTRIES = 2_000
-/**
- * The planner's cost of one changed row: to read it, to name its scope and to compute that. Measured: 100,000 of a
- * million rows took 1.3 s to read and to follow, and the full query, of cost 40,000, 0.25 s.
- */
+/** An estimate of what one changed row costs, in the planner's units: to read it, to name its scope and to compute that. */
 const COST_OF_ENTRY = 4
 
 /** Above this the full query is cheaper than a list of changed rows, which is not read to its end then. */
