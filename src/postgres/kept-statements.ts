@@ -5,8 +5,8 @@ export const STATEMENT_PREFIX = 'vitrina_'
 
 /**
  * Declares a statement that every run sends with the same text: a connection prepares it once, and the server does not
- * parse and plan it again. Planning took 0.7 of the 1.0 ms of the fingerprint of two tables. The text must not depend on
- * a pipeline, because a connection keeps its statements; the columns of its result must not depend on a table.
+ * parse and plan it again. The text must not depend on a pipeline, because a connection keeps its statements; the columns
+ * of its result must not depend on a table.
  */
 export function kept(text: string): string {
   if (!NAMES.has(text)) NAMES.set(text, `${STATEMENT_PREFIX}${NAMES.size + 1}`)
