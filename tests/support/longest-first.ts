@@ -3,12 +3,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Files that take longest. Those of src/capture mostly wait, so they alternate with files that need the CPU. */
 const LONGEST = [
   'tests/documents/guides.test.ts',
+  'tests/integration/freshness.test.ts',
   // The longest of all in `npm run test:long`.
   'tests/e2e/screens.test.ts',
+  'tests/crash/group.test.ts',
   'src/capture/captor.test.ts',
   'tests/packaging/installed.test.ts',
   'tests/integration/demo.test.ts',
   'src/capture/change-reader.test.ts',
+  'tests/conformance/parts.test.ts',
+  'tests/conformance/sinks/postgres.test.ts',
+  'tests/crash/capture.test.ts',
+  'tests/conformance/sinks/elasticsearch.test.ts',
+  'tests/integration/wal-edges.test.ts',
   'tests/integration/supervision.test.ts',
   'tests/e2e/many.test.ts',
   'src/capture/loss.test.ts',

@@ -7,6 +7,7 @@ const server = await aClickHouse()
 
 sinkSuite({
   name: 'ClickHouse (real engine, HTTP front of our own)',
+  place: 1,
   crashes: inTurn(BETWEEN_SERVERS, 2),
   start: async () => clickhouseMarts(server),
 })

@@ -7,6 +7,7 @@ import { sinkSuite } from './suite.js'
 
 sinkSuite({
   name: 'JSON lines, the example of the guide',
+  place: 4,
   // A runner in a process of its own has only the sinks of the product.
   crashes: [],
   isParted: false,

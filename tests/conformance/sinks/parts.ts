@@ -8,6 +8,7 @@ import type { TextValues } from '../../../src/sql/copy-text.js'
 import { RowBatch } from '../../../src/sql/row-batch.js'
 import type { TestDatabase } from '../../support/database.js'
 import { type RunRow, requestRun, runById, runEnded } from '../../support/runs.js'
+import { inTurn } from '../../support/sample.js'
 import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
 import { waitFor } from '../../support/wait.js'
 
@@ -23,6 +24,8 @@ export interface SuiteMart {
 
 export interface PartsSuite {
   readonly promise: (title: string, test: () => Promise<void>) => void
+  /** In `npm test` the sinks share the promises: the number of this one, from 0. */
+  readonly place: number
   readonly database: () => TestDatabase
   readonly isParted: boolean
   readonly server: () => SinkServer
@@ -40,6 +43,8 @@ export interface PartsSuite {
 }
 
 const PARTS = 4
+/** More than half of the promises that a sink which takes parts gives. */
+const SHARE = 5
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What a sink promises if several runners write its mart at the same time; others stay one stream. */
@@ -89,7 +94,9 @@ export function partPromises(suite: PartsSuite): void {
   })
 
   if (!isParted) return
-  promise('in parts takes the first pass of a pipeline that follows changes', async () => {
+  const all: [title: string, test: () => Promise<void>][] = []
+  const shared = (title: string, test: () => Promise<void>) => void all.push([title, test])
+  shared('in parts takes the first pass of a pipeline that follows changes', async () => {
     const mart = await aMart(800, {
       mode: 'incremental',
       capture: 'xmin',
@@ -103,7 +110,7 @@ export function partPromises(suite: PartsSuite): void {
     await mart.expectEqual()
   })
 
-  promise('in parts sends every row through the transforms', async () => {
+  shared('in parts sends every row through the transforms', async () => {
     if (suite.server().transform !== undefined) return
     for (const fullStrategy of ['upsert', 'replace'] as const) {
       const mart = await aMart(300, { fullStrategy, parallelism: 2 }, QUERY, 'shout')
@@ -113,7 +120,7 @@ export function partPromises(suite: PartsSuite): void {
     }
   })
 
-  promise('in parts holds one row for each key that transforms give to rows of several parts', async () => {
+  shared('in parts holds one row for each key that transforms give to rows of several parts', async () => {
     if (suite.server().transform !== undefined) return
     for (const fullStrategy of ['upsert', 'replace'] as const) {
       const mart = await aMart(300, { fullStrategy, parallelism: 2 }, QUERY, 'fold')
@@ -123,7 +130,7 @@ export function partPromises(suite: PartsSuite): void {
     }
   })
 
-  promise('in parts is replaced as a whole: readers see the old mart or the new one', async () => {
+  shared('in parts is replaced as a whole: readers see the old mart or the new one', async () => {
     const mart = await aMart(1_200, { fullStrategy: 'replace', parallelism: 12, deleteBrake: 1 })
     expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
     await suite.database().query(`
@@ -140,7 +147,7 @@ export function partPromises(suite: PartsSuite): void {
     await mart.expectEqual()
   })
 
-  promise('in parts stays as it is when a replacement would remove too much', async () => {
+  shared('in parts stays as it is when a replacement would remove too much', async () => {
     const mart = await aMart(100, { fullStrategy: 'replace', parallelism: PARTS })
     expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
     await suite.database().query(`DELETE FROM ${mart.source} WHERE id > 10`)
@@ -148,7 +155,7 @@ export function partPromises(suite: PartsSuite): void {
     expect(await mart.read()).toHaveLength(100)
   })
 
-  promise('in parts counts the rows that it rejects over all of them', async () => {
+  shared('in parts counts the rows that it rejects over all of them', async () => {
     // Two of each part.
     const query = 'SELECT id, title, n, modified FROM content.thing'
     const mart = await aMart(40, { quarantineLimit: 5, parallelism: PARTS }, query)
@@ -165,7 +172,7 @@ export function partPromises(suite: PartsSuite): void {
     expect(held).toHaveLength(8)
   })
 
-  promise('in parts checks the rows of each before they are sent', async () => {
+  shared('in parts checks the rows of each before they are sent', async () => {
     const mart = await aMart(400, { parallelism: PARTS })
     expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
     await suite.database().query(`UPDATE ${mart.source} SET n = -1, title = 'bad' WHERE id IN (7, 390)`)
@@ -182,7 +189,7 @@ export function partPromises(suite: PartsSuite): void {
     expect(held.map(({ row_key }) => row_key)).toEqual(expect.arrayContaining(['390', '7']))
   })
 
-  promise('in parts is continued by the run after a pause, which executes what is left', async () => {
+  shared('in parts is continued by the run after a pause, which executes what is left', async () => {
     const mart = await aMart(800, { parallelism: 40 })
     const first = await requestRun(suite.database(), mart.id)
     await waitFor(async () => (await runById(suite.database(), first)).parts_done > 2, { what: 'some parts' })
@@ -202,12 +209,14 @@ export function partPromises(suite: PartsSuite): void {
     expect(marks).toHaveLength(0)
   })
 
-  promise('keeps what a later claim of a part wrote, whatever an earlier one sends', async () => {
+  shared('keeps what a later claim of a part wrote, whatever an earlier one sends', async () => {
     const { acceptsLate = false, transform } = suite.server()
     // A table commits the rows together with the line of the part.
     if (acceptsLate || transform !== undefined) return
     await new LateClaims(suite).test()
   })
+
+  for (const [title, test] of inTurn(all, suite.place * SHARE, SHARE)) promise(title, test)
 }
 
 /** Claims of one part, and batches of the holder, through the port of the sink. */

@@ -9,6 +9,7 @@ const UNCHANGED = "import { task } from 'vitrina'\ntask('unchanged', {}, (rows) 
 
 sinkSuite({
   name: 'PostgreSQL, by the rows way',
+  place: 3,
   crashes: inTurn(IN_ONE_SERVER, 0),
   start: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'vitrina-unchanged-'))

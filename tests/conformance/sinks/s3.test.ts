@@ -7,6 +7,7 @@ const s3 = await startS3()
 
 sinkSuite({
   name: 'S3, read with DuckDB',
+  place: 2,
   crashes: inTurn(BETWEEN_SERVERS, 3),
   start: async () => s3Marts(s3),
 })

@@ -30,6 +30,8 @@ interface Suite {
   readonly name: string
   /** Or why it is not available: then every test is skipped with that reason. */
   start(): Promise<SinkServer | { readonly missing: string }>
+  /** In `npm test` the sinks share the promises about parts: the number of this one, from 0. */
+  readonly place: number
   /** Where a runner is killed. */
   readonly crashes: readonly string[]
   /** It takes the parts of a run from several runners; not given: it does. */
@@ -106,7 +108,14 @@ async function openMart(
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What every sink promises, on a real server. */
-export function sinkSuite({ name, start, crashes, isParted = true, includes = () => true }: Suite): void {
+export function sinkSuite({
+  name,
+  place,
+  start,
+  crashes,
+  isParted = true,
+  includes = () => true,
+}: Suite): void {
   const promise = (title: string, test: () => Promise<void>) => {
     if (includes(title)) it(title, test)
   }
@@ -447,6 +456,7 @@ export function sinkSuite({ name, start, crashes, isParted = true, includes = ()
 
     partPromises({
       promise,
+      place,
       aMart,
       isParted,
       server: () => server,
