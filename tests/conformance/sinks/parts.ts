@@ -7,6 +7,7 @@ import type { PartBatchId, Sink } from '../../../src/ports/sink.js'
 import type { TextValues } from '../../../src/sql/copy-text.js'
 import { RowBatch } from '../../../src/sql/row-batch.js'
 import type { TestDatabase } from '../../support/database.js'
+import { olderTransactionsEnded } from '../../support/older-transactions.js'
 import { type RunRow, requestRun, runById, runEnded } from '../../support/runs.js'
 import { inTurn } from '../../support/sample.js'
 import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
@@ -103,6 +104,7 @@ export function partPromises(suite: PartsSuite): void {
       deletes: 'sweep',
       parallelism: PARTS,
     })
+    await olderTransactionsEnded(suite.database())
     expect(await mart.run()).toMatchObject({ status: 'SUCCESS', parts_done: PARTS, rows_read: 800 })
     await suite.database().query(`UPDATE ${mart.source} SET n = 100 WHERE id <= 3`)
     await suite.database().query(`DELETE FROM ${mart.source} WHERE id = 10`)
