@@ -7,7 +7,8 @@ export interface Fault {
 }
 
 const READER = 'capture/change-reader.js'
-const SNAPSHOT = `const [now] = await source.rows('SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn');`
+const SNAPSHOT =
+  'const [now] = await source.rows(source.connection.server.number < FLUSHING_VERSION ? NOW : NOW_FLUSHED);'
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -73,12 +74,18 @@ export const FAULTS: readonly Fault[] = [
         file: READER,
         from: SNAPSHOT,
         // The wait only makes it more frequent.
-        to: `const { head, ...read } = await this.#read({ lsn: NO_LSN, last, tables, snapshot: '1:1:' });\n        await delay(40);\n        ${SNAPSHOT}`,
+        to: `const { head, ...read } = await this.#read({ ...open, lsn: NO_LSN, snapshot: '1:1:' });\n        await delay(40);\n        ${SNAPSHOT}`,
       },
       {
         file: READER,
-        from: 'const [structure, { head, ...read }] = await Promise.all([',
-        to: 'const [structure] = await Promise.all([',
+        from: 'return { ...(await this.#readUpTo(wanted, source)), snapshot: parseSnapshot(now.snapshot) };',
+        to: 'await this.#readUpTo(wanted, source);\n        return { head, ...read, snapshot: parseSnapshot(now.snapshot) };',
+      },
+      {
+        file: READER,
+        // Otherwise the structure would be read first, and with it the snapshot be taken.
+        from: `await Promise.all([\n            this.#readNow(source, { last, tables }),\n            readStructure(source, before.publication, tables),\n        ]);`,
+        to: '[await this.#readNow(source, { last, tables }), await readStructure(source, before.publication, tables)];',
       },
     ],
   },
