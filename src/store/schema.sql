@@ -800,7 +800,7 @@ BEGIN
      AND p.id <> ALL (skipped) AND NOT EXISTS (
        SELECT FROM etl.etl_pipeline_groups g JOIN etl.etl_pipelines h ON h.id = g.head_id
         WHERE g.pipeline_id = p.id AND g.head_id <> p.id AND h.status IN ('RUNNING', 'PAUSE_REQUESTED'))
-   ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+   ORDER BY p.requested_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
 
   IF found_one.id IS NULL THEN
     IF limits <> '{}' THEN
@@ -872,7 +872,7 @@ BEGIN
          AND p.id <> ALL (skipped) AND NOT EXISTS (
            SELECT FROM etl.etl_pipeline_groups g JOIN etl.etl_pipeline_groups m USING (head_id) JOIN etl.etl_pipelines q ON q.id = m.pipeline_id
             WHERE g.pipeline_id = p.id AND (g.head_id <> p.id OR q.status <> 'RUN_REQUESTED'))
-       ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+       ORDER BY p.requested_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
       EXIT WHEN found_one.id IS NOT NULL;
     END LOOP;
     IF found_one.id IS NULL THEN
@@ -886,7 +886,7 @@ BEGIN
      WHERE g.head_id = found_one.id AND p.id <> found_one.id AND (p.status = 'RUN_REQUESTED' AND p.enabled
         OR p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND (coalesce(p.lease_until, '-infinity') < clock_timestamp() OR p.lease_owner = found_one.lease_owner)));
   EXIT search WHEN cardinality(mates) = 0 OR cardinality(mates) = (
-    SELECT count(*) FROM (SELECT FROM etl.etl_pipelines p WHERE p.id = ANY (mates) ORDER BY p.id FOR UPDATE SKIP LOCKED) locked);
+    SELECT count(*) FROM (SELECT FROM etl.etl_pipelines p WHERE p.id = ANY (mates) ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED) locked);
   skipped := skipped || found_one.id;
   END LOOP;
 
@@ -2193,10 +2193,10 @@ BEGIN
   due := ARRAY(SELECT p.pipeline_id FROM etl.pending_pipelines() p WHERE p.code IS NULL);
   -- SKIP LOCKED: a session that holds one pipeline must not block the others; the next call retries.
   FOR one IN SELECT p.id, p.status FROM etl.etl_pipelines p
-              WHERE p.id = ANY (due) AND p.enabled AND p.status IN ('IDLE', 'FAILED', 'PAUSED') ORDER BY p.id FOR UPDATE SKIP LOCKED
+              WHERE p.id = ANY (due) AND p.enabled AND p.status IN ('IDLE', 'FAILED', 'PAUSED') ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED
   LOOP
     -- Read under the lock of the pipeline: a run that began and ended meanwhile has settled its marks.
-    taken := ARRAY(SELECT m.id FROM etl.etl_due m WHERE m.pipeline_id = one.id AND m.run_id IS NULL FOR UPDATE SKIP LOCKED);
+    taken := ARRAY(SELECT m.id FROM etl.etl_due m WHERE m.pipeline_id = one.id AND m.run_id IS NULL FOR NO KEY UPDATE SKIP LOCKED);
     planned := (SELECT m.planned_run FROM etl.etl_due m WHERE m.id = ANY (taken) AND m.planned_run IS NOT NULL);
     CONTINUE WHEN cardinality(taken) = 0 OR planned IS NULL AND one.status <> 'IDLE';
     PERFORM set_config('vitrina.trigger', 'upstream', true), set_config('vitrina.run_id', coalesce(planned::text, ''), true);
@@ -2212,7 +2212,7 @@ BEGIN
               WHERE p.enabled AND p.status IN ('IDLE', 'FAILED', 'PAUSED')
                 AND g.head_id IN (SELECT o.head_id FROM etl.etl_pipeline_groups o JOIN etl.etl_pipelines q ON q.id = o.pipeline_id
                                    WHERE q.status = 'RUN_REQUESTED' AND q.enabled)
-              ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
+              ORDER BY p.id FOR NO KEY UPDATE OF p SKIP LOCKED
   LOOP
     PERFORM set_config('vitrina.run_id', coalesce(one.planned_run::text, ''), true);
     UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED' WHERE p.id = one.id AND p.status IN ('IDLE', 'FAILED', 'PAUSED')

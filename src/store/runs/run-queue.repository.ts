@@ -392,7 +392,7 @@ export class RunQueueRepository implements RunQueue {
             SET next_run_at = $2, status = CASE WHEN $3 THEN 'RUN_REQUESTED' ELSE status END
           WHERE id = (SELECT id FROM etl.etl_pipelines
                        WHERE id = $1 AND next_run_at IS NOT DISTINCT FROM $4::timestamptz AND (NOT $3 OR status = 'IDLE')
-                         FOR UPDATE SKIP LOCKED)
+                         FOR NO KEY UPDATE SKIP LOCKED)
         RETURNING id`,
         [pipeline.id, next, start, pipeline.nextRunAt],
       )
@@ -582,7 +582,7 @@ const DUE_SCHEDULES =
 const DUE_BY_FRESHNESS = kept(`WITH due AS (
          SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
           WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
-            FOR UPDATE OF p SKIP LOCKED)
+            FOR NO KEY UPDATE OF p SKIP LOCKED)
        UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
          FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`)
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { aPipeline } from '../../../tests/support/builders.js'
 import { aBatch, aQueue, LEASE, progress, type Queue } from '../../../tests/support/queue.js'
 
 let on: Queue
@@ -61,6 +62,46 @@ describe('claiming', () => {
       trigger: 'sql',
     })
     expect(await on.queue.claim('second', LEASE)).toBeNull()
+  })
+})
+
+describe('a pipeline to which another session is just adding a reference', () => {
+  /** What the check of a query does while it notes the tables that the query reads. */
+  async function refer(id: string): Promise<void> {
+    const client = await on.database.client()
+    await client.query('BEGIN')
+    await client.query("INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) VALUES ($1, '|content.film')", [id])
+  }
+
+  it('is claimed, and taken over from a holder that is silent', async () => {
+    const id = await on.aRequest()
+    await refer(id)
+    const claim = await on.queue.claim('first', LEASE)
+    expect(claim?.pipeline.id).toBe(id)
+    await on.expireLease(claim!)
+    expect(await on.queue.claim('second', LEASE)).toMatchObject({ runId: claim!.runId, recovered: true })
+  })
+
+  it('starts by its schedule, by its freshness and after its upstream', async () => {
+    const scheduled = await aPipeline(on.database, { scheduleInterval: '1 minute' })
+    await refer(scheduled.id)
+    const [due] = (await on.queue.dueSchedules()).pipelines
+    expect(await on.queue.reschedule(due!, '2030-01-01T00:00:00Z', true)).toBe(true)
+
+    const fresh = await aPipeline(on.database, { name: 'fresh', freshness: '60s' })
+    await on.database.query(
+      "UPDATE etl.etl_freshness SET due_at = clock_timestamp() - interval '1 s' WHERE pipeline_id = $1",
+      [fresh.id],
+    )
+    await refer(fresh.id)
+    expect(await on.queue.requestByFreshness()).toEqual(['fresh'])
+
+    const follower = await aPipeline(on.database, { after: ['fresh'] })
+    await on.database.query('SELECT etl.mark_followers($1, now())', [fresh.id])
+    await on.database.query("UPDATE etl.etl_pipelines SET status = 'RUNNING' WHERE id = $1", [fresh.id])
+    await on.database.query("UPDATE etl.etl_pipelines SET status = 'IDLE' WHERE id = $1", [fresh.id])
+    await refer(follower.id)
+    expect(await on.queue.requestDue()).toHaveLength(1)
   })
 })
 
