@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase } from '../support/database.js'
 import { waitFor } from '../support/wait.js'
@@ -23,6 +23,13 @@ describe('the test harness', () => {
   it('provides an empty database', async () => {
     const database = await aDatabase({ migrated: false })
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'etl'")).toEqual([])
+  })
+
+  it('keeps the data of the server in memory where there is enough, whatever account it runs under', async () => {
+    const [row] = await (await aDatabase()).query<{ folder: string }>(
+      "SELECT current_setting('data_directory') AS folder",
+    )
+    expect(row!.folder.startsWith('/dev/shm/')).toBe(inject('server').isInMemory ?? false)
   })
 
   it('names what was waited for', async () => {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,7 +16,10 @@ const OURS = /^vitrina-[a-z]+-(\d+)-\w+$/
 export function makeMemoryFolder(prefix: string): { path: string; isInMemory: boolean } {
   if (!hasMemory()) return { path: mkdtempSync(join(tmpdir(), `${prefix}-`)), isInMemory: false }
   removeLeftovers()
-  return { path: mkdtempSync(join(MEMORY, `${prefix}-${process.pid}-`)), isInMemory: true }
+  const path = mkdtempSync(join(MEMORY, `${prefix}-${process.pid}-`))
+  // As root, the server runs under another account. If that may not enter, the data is moved to a disk.
+  chmodSync(path, 0o711)
+  return { path, isInMemory: true }
 }
 
 function hasMemory(): boolean {
