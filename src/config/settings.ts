@@ -296,7 +296,8 @@ export const SETTINGS = {
   },
   RUNS_RETENTION_DAYS: {
     schema: count(1, 36_500).default(90),
-    means: 'How long ended runs are kept, with their batches and their log.',
+    means:
+      'How long ended runs are kept, with their batches and their log; also settled notifications and results of checks.',
     example: '90',
   },
   QUARANTINE_RETENTION_DAYS: {

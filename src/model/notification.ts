@@ -64,6 +64,8 @@ export interface OutboxEvent {
   readonly pipelineName: string
   readonly runId: string | null
   readonly data: Readonly<Record<string, unknown>>
+  /** One of very many in a message: its data was not read. It is counted, but not reported in detail. */
+  readonly brief?: boolean
 }
 
 /** Why a message was composed: one or more events of a rule. */

@@ -129,7 +129,7 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
 function staleFacts({ budget_seconds, data_as_of, ...cause }: OutboxEvent['data']): string[] {
   const { detail, hint } = explainStaleness(cause as unknown as StaleCause)
   const asOf = data_as_of === null ? 'It has never been loaded.' : `Data as of ${data_as_of}.`
-  return [`It may be ${budget_seconds} s old. ${asOf}`, `Cause: ${detail}`, `Hint: ${hint}`]
+  return [`It may be ${budget_seconds} s old. ${asOf}`, `Cause: ${shown(detail)}`, `Hint: ${shown(hint)}`]
 }
 
 function recoveryOf(event: OutboxEvent, { events, event: main }: NotificationMessage): string[] {
@@ -141,7 +141,7 @@ function recoveryOf(event: OutboxEvent, { events, event: main }: NotificationMes
 }
 
 function labelled(label: string, value: string | null): string | null {
-  return value === null || value === '' ? null : `${label}: ${value}`
+  return value === null || value === '' ? null : `${label}: ${shown(value)}`
 }
 
 /** `TARGET_MISMATCH (VTR-4002)`: the name says what it is, the error reference lists the number. */

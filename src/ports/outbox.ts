@@ -5,7 +5,7 @@ import type {
   OutboxEvent,
 } from '../model/notification.js'
 
-/** An event that belongs to no message yet. */
+/** An event that belongs to no message yet, without its data. */
 export interface WaitingEvent extends OutboxEvent {
   readonly ruleId: string
   /** For "recovered": the failure that it ends. */

@@ -18,12 +18,30 @@ const LOCK = 0x6e6f7469
 const MOST_EVENTS = 5_000
 /** Of one rule, however many rules share a round. */
 const LEAST_EVENTS = 200
+/** Of one message, without what recovered meanwhile. Further events that are alike follow in the next one. */
+const MOST_OF_MESSAGE = 20_000
+/** Of one message, with their facts: thousands of error messages exceed what a database message and a receiver may hold. */
+const MOST_WITH_FACTS = 100
 /** The longest interval that a rule can set between messages. */
 const RECENT = "interval '1 day'"
 
 const EVENT_COLUMNS = `
   o.id, etl.rfc3339(o.at) AS at, o.event, o.group_key AS key, o.pipeline_id AS "pipelineId",
-  o.pipeline_name AS "pipelineName", o.run_id AS "runId", o.data`
+  o.pipeline_name AS "pipelineName", o.run_id AS "runId"`
+
+/**
+ * The events of a message of the row c: the first ones and the last one with their facts, the others only to be counted and named.
+ * What recovered meanwhile has no facts that a message shows.
+ */
+const EVENTS_OF_MESSAGE = `
+  SELECT coalesce(json_agg(e ORDER BY e.id), '[]') FROM (
+    SELECT ${EVENT_COLUMNS},
+           CASE WHEN o.event <> c.event OR o.first <= ${MOST_WITH_FACTS} - 1 OR o.last = 1 THEN o.data
+                ELSE jsonb_strip_nulls(jsonb_build_object('rows', o.data -> 'rows')) END AS data,
+           o.event = c.event AND o.first > ${MOST_WITH_FACTS} - 1 AND o.last > 1 AS brief
+      FROM (SELECT w.*, row_number() OVER (PARTITION BY w.event ORDER BY w.id) AS first,
+                   row_number() OVER (PARTITION BY w.event ORDER BY w.id DESC) AS last
+              FROM etl.etl_outbox w WHERE w.message_id = c.id) AS o) e`
 
 export interface OutboxOptions {
   /** Not given: the clock of the database. Tests set it to see quiet hours pass. */
@@ -53,10 +71,18 @@ export class OutboxRepository implements Outbox {
       const { messages, dropped } = plan(await this.#waiting(session))
       for (const { rule, event, key, events } of messages)
         await session.query(
+          // An outage is one message: events that are alike belong to it, also those beyond the share of the rule. A
+          // recovery belongs to a message only if its failure was sent, so only those that were planned.
           `WITH made AS (
              INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, group_key, created_at)
-             VALUES ($1, $2, $3, $4, $5, coalesce($7, clock_timestamp())) RETURNING id)
-           UPDATE etl.etl_outbox o SET message_id = made.id FROM made WHERE o.id = ANY ($6)`,
+             VALUES ($1, $2, $3, $4, $5, coalesce($7, clock_timestamp())) RETURNING id),
+           alike AS (
+             SELECT o.id FROM etl.etl_outbox o
+              WHERE o.rule_id = $1 AND o.event = $4 AND o.group_key = $5 AND o.event <> 'recovered'
+                AND o.message_id IS NULL AND NOT o.dropped
+              ORDER BY o.id LIMIT ${MOST_OF_MESSAGE} FOR UPDATE SKIP LOCKED)
+           UPDATE etl.etl_outbox o SET message_id = made.id FROM made
+            WHERE o.id = ANY ($6) OR o.id IN (SELECT id FROM alike)`,
           [rule.id, rule.name, rule.channel, event, key, events.map(({ id }) => id), this.#now?.() ?? null],
         )
       if (dropped.length > 0)
@@ -83,7 +109,7 @@ export class OutboxRepository implements Outbox {
          SELECT own.* FROM rules r CROSS JOIN LATERAL (
            SELECT * FROM etl.etl_outbox o WHERE o.rule_id = r.rule_id AND o.message_id IS NULL AND NOT o.dropped
             ORDER BY o.id LIMIT greatest($2, $1 / (SELECT count(*) FROM rules)) FOR UPDATE SKIP LOCKED) AS own)
-       SELECT ${EVENT_COLUMNS}, o.rule_id AS "ruleId", ended.id AS ended_id, ended.status AS ended_status
+       SELECT ${EVENT_COLUMNS}, '{}'::jsonb AS data, o.rule_id AS "ruleId", ended.id AS ended_id, ended.status AS ended_status
          FROM waiting o
          LEFT JOIN LATERAL (
            SELECT f.id, CASE WHEN f.dropped THEN 'DISCARDED' WHEN f.message_id IS NULL THEN 'WAITING' ELSE m.status END AS status
@@ -137,8 +163,7 @@ export class OutboxRepository implements Outbox {
            FROM due WHERE m.id = due.id RETURNING m.*)
        SELECT c.id, c.rule_name AS "ruleName", c.channel, c.event, c.group_key AS key, etl.rfc3339(c.created_at) AS "createdAt",
               c.attempts AS attempt,
-              (SELECT coalesce(json_agg(e ORDER BY e.id), '[]') FROM (
-                 SELECT ${EVENT_COLUMNS} FROM etl.etl_outbox o WHERE o.message_id = c.id) e) AS events
+              (${EVENTS_OF_MESSAGE}) AS events
          FROM claimed c ORDER BY c.created_at`,
       [most, leaseSeconds],
     )

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
+import { aReportingPipeline, aRule } from '../support/notifications.js'
 import { spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
@@ -93,4 +94,76 @@ it('deletes settled quarantined rows after QUARANTINE_RETENTION_DAYS, and never 
     )
   await waitFor(async () => (await keys()).length === 2, { what: 'the old row to be deleted' })
   expect(await keys()).toEqual(['held', 'young'])
+})
+
+it('deletes settled notifications, also undelivered ones, with their events after RUNS_RETENTION_DAYS', async () => {
+  const database = await aDatabase()
+  const [rule, goneRule] = [await aRule(database), await aRule(database)]
+  const pipelines = await Promise.all(
+    ['kept', 'gone'].map(async (name) => (await aReportingPipeline(database, name)).id),
+  )
+  const [kept, gone] = pipelines
+  /** A message with one event, both so many days old; settled later if so given. */
+  const aMessage = async (
+    name: string,
+    {
+      status = 'SENT',
+      days = 4,
+      settledDays = null as number | null,
+      event = 'failed',
+      by = rule,
+      of = kept,
+    },
+  ) =>
+    database.query(
+      `WITH made AS (
+         INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, status, created_at, settled_at)
+         VALUES ($1, $2, 'hook', $3, $4, now() - make_interval(days => $5),
+                 CASE WHEN $4 <> 'PENDING' THEN now() - make_interval(days => $6) END) RETURNING id)
+       INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, at, message_id)
+       SELECT $1, $3, $7, $2, now() - make_interval(days => $5), id FROM made`,
+      [by, name, event, status, days, settledDays ?? days, of],
+    )
+  await aMessage('sent', { event: 'drift_found' })
+  await aMessage('discarded', { event: 'drift_found', status: 'DISCARDED' })
+  await aMessage('dead', { status: 'DEAD', of: gone })
+  await aMessage('dead, last failure', { status: 'DEAD' })
+  await aMessage('dead since yesterday', { status: 'DEAD', settledDays: 1, event: 'drift_found' })
+  await aMessage('young', { days: 2, event: 'drift_found' })
+  await aMessage('pending', { status: 'PENDING', event: 'drift_found' })
+  await aMessage('an earlier failure', {})
+  await aMessage('last failure', {})
+  await aMessage('last breach', { event: 'stale' })
+  await aMessage('last failure of a deleted pipeline', { of: gone })
+  await aMessage('last failure for a deleted rule', { by: goneRule })
+  await database.query('DELETE FROM etl.etl_notification_rules WHERE id = $1', [goneRule])
+  await database.query('DELETE FROM etl.etl_pipelines WHERE id = $1', [gone])
+  // More than one round removes.
+  await database.query(
+    `INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, at, dropped)
+     SELECT $1, 'drift_found', $2, 'dropped', now() - interval '4 days', true FROM generate_series(1, 12000)`,
+    [rule, kept],
+  )
+  const left = async () => {
+    const [row] = await database.query<{ messages: string[]; events: string[] }>(
+      `SELECT (SELECT array_agg(rule_name ORDER BY rule_name) FROM etl.etl_notification_messages) AS messages,
+              (SELECT array_agg(pipeline_name ORDER BY pipeline_name) FROM etl.etl_outbox) AS events`,
+    )
+    return row!
+  }
+  const api = spawnVitrina(
+    ['api'],
+    { DATABASE_URL: database.url, VITRINA_PORT: '0', RUNS_RETENTION_DAYS: '3' },
+    { cwd: await aFolder() },
+  )
+  await api.waitForOutput(/API\s+http/)
+  const expected = ['dead since yesterday', 'last breach', 'last failure', 'pending', 'young']
+  await waitFor(
+    async () => {
+      const { messages, events } = await left()
+      return messages.length === expected.length && events.length === expected.length
+    },
+    { what: 'old notifications to be deleted' },
+  )
+  expect(await left()).toEqual({ messages: expected, events: expected })
 })

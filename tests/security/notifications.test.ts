@@ -318,6 +318,41 @@ describe('one rule, channel or caller', () => {
     expect(receiver.posts.map(({ body }) => JSON.parse(body).data.rule)).toEqual(['urgent'])
   })
 
+  it('makes one message of limited size of an outage, however many pipelines fail with however long errors', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const channels = {
+      hook: { type: 'webhook', url: `${receiver.url}/hook`, secret: SECRET },
+      ...Object.fromEntries(
+        ['slack', 'teams'].map((type) => [type, { type, url: `${receiver.url}/${type}` }]),
+      ),
+    }
+    const env = { ...webhookEnv(receiver.url), VITRINA_CHANNELS: JSON.stringify(channels) }
+    for (const channel of Object.keys(channels)) {
+      const rule = await aRule(database, { channel, repeat_seconds: 600 })
+      // Control characters are six bytes each in JSON: in all, more than a database message may hold.
+      await database.query(
+        `INSERT INTO etl.etl_outbox (rule_id, event, group_key, pipeline_id, pipeline_name, data)
+         SELECT $1, 'failed', 'X', gen_random_uuid(), 'mart_' || n, jsonb_build_object('code', 'X', 'error', repeat(chr(1), 4000))
+           FROM generate_series(1, 6000) AS n`,
+        [rule],
+      )
+    }
+    await aDispatcher(database, { env }).deliver()
+    expect(receiver.posts.map(({ path }) => path).sort()).toEqual(['/hook', '/slack', '/teams'])
+    const bodyOf = (path: string) => receiver.posts.find((post) => post.path === path)!.body
+    expect(Math.max(...receiver.posts.map(({ body }) => Buffer.byteLength(body)))).toBeLessThan(300_000)
+    // What Slack and Teams accept.
+    expect(bodyOf('/slack').length).toBeLessThan(40_000)
+    expect(bodyOf('/teams').length).toBeLessThan(28_000)
+    const { data } = JSON.parse(bodyOf('/hook'))
+    expect(data.title).toContain('6000 pipelines failed')
+    expect(data.events.length).toBeGreaterThan(1)
+    expect(data.events_left_out).toBe(6000 - data.events.length)
+    expect(data.text).toContain(`${data.events_left_out} more events: https://vitrina.example.com/ui/runs`)
+    for (const event of data.events) expect(event.error).toHaveLength(4000)
+  })
+
   it('cannot send more than ten test messages a minute', async () => {
     const database = await aDatabase()
     const receiver = await anHttpReceiver()

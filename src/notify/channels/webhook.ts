@@ -10,6 +10,10 @@ interface WebhookConfig {
   readonly secret: string
 }
 
+/** Of the list of events in one message. Receivers reject what is much larger, often without saying why. */
+const MOST_BYTES = 256 * 1024
+const MOST_EVENTS = 100
+
 /** JSON for programs, signed as https://www.standardwebhooks.com describes. */
 export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: ChannelOptions): Channel {
   const url = new URL(config.url)
@@ -18,16 +22,21 @@ export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: Ch
     type: 'webhook',
     host: url.host,
     async send({ message, text, signal }: Outgoing) {
+      const events = listed(message, publicUrl)
+      const leftOut = message.events.length - events.length
+      const lines =
+        leftOut === 0 ? text.lines : [...text.lines, `${leftOut} more events: ${publicUrl}/ui/runs`]
       const body = JSON.stringify({
         type: `vitrina.${message.event}`,
         timestamp: message.createdAt,
         data: {
           title: text.title,
-          text: text.lines.join('\n'),
+          text: lines.join('\n'),
           url: text.link,
           rule: message.ruleName,
           code: message.key === '' ? null : codeName(message.key),
-          events: message.events.map((event) => eventWire(event, publicUrl)),
+          events,
+          events_left_out: leftOut,
         },
       })
       // The time of this attempt: receivers refuse signatures that are older than five minutes.
@@ -40,6 +49,20 @@ export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: Ch
       return accepted(url, await post({ url, body, headers, allowed, signal }))
     },
   }
+}
+
+/** The first events, as many as one message may hold. */
+function listed({ events }: NotificationMessage, publicUrl: string) {
+  const wires: ReturnType<typeof eventWire>[] = []
+  let bytes = 0
+  for (const event of events) {
+    if (event.brief === true || wires.length === MOST_EVENTS) continue
+    const wire = eventWire(event, publicUrl)
+    bytes += Buffer.byteLength(JSON.stringify(wire))
+    if (bytes > MOST_BYTES) break
+    wires.push(wire)
+  }
+  return wires
 }
 
 function eventWire(event: NotificationMessage['events'][number], publicUrl: string) {

@@ -34,6 +34,38 @@ const CHANNEL_STATES = `
                         ORDER BY f.attempted_at DESC LIMIT 1) AS failed ON true
    GROUP BY m.channel, failed.last_error, failed.attempted_at ORDER BY m.channel`
 
+const MOST_AT_ONCE = 5_000
+
+/**
+ * Messages and their events are removed by the time at which the message was settled: an event that waited for long must
+ * not be missing in a message that was given up today. The last failure and the last breach of freshness of a pipeline
+ * are kept as long as pipeline and rule exist, so that the recovery is reported whenever it comes; not if the message was
+ * given up, because then the recovery is not reported either.
+ */
+const FORGET = `
+  WITH old_events AS (
+    DELETE FROM etl.etl_outbox WHERE id IN (
+      SELECT o.id FROM etl.etl_outbox o LEFT JOIN etl.etl_notification_messages m ON m.id = o.message_id
+       WHERE (o.dropped OR m.id IS NULL AND o.message_id IS NOT NULL OR m.status IN ('SENT', 'DEAD', 'DISCARDED'))
+         AND o.at < clock_timestamp() - make_interval(days => $1)
+         AND coalesce(m.settled_at, o.at) < clock_timestamp() - make_interval(days => $1)
+         AND (o.event NOT IN ('failed', 'brake', 'stale') OR m.status = 'DEAD'
+              OR NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = o.pipeline_id)
+              OR NOT EXISTS (SELECT FROM etl.etl_notification_rules r WHERE r.id = o.rule_id)
+              OR EXISTS (
+                SELECT FROM etl.etl_outbox newer
+                 WHERE newer.rule_id = o.rule_id AND newer.pipeline_id = o.pipeline_id AND newer.id > o.id
+                   AND newer.event IN ('failed', 'brake', 'stale', 'recovered')
+                   AND (newer.event = 'recovered' OR (newer.event = 'stale') = (o.event = 'stale'))))
+       LIMIT $2) RETURNING 1),
+  old_messages AS (
+    DELETE FROM etl.etl_notification_messages WHERE id IN (
+      SELECT m.id FROM etl.etl_notification_messages m
+       WHERE m.status IN ('SENT', 'DEAD', 'DISCARDED') AND m.settled_at < clock_timestamp() - make_interval(days => $1)
+         AND NOT EXISTS (SELECT FROM etl.etl_outbox o WHERE o.message_id = m.id)
+       LIMIT $2) RETURNING 1)
+  SELECT greatest((SELECT count(*) FROM old_events), (SELECT count(*) FROM old_messages))::integer AS most`
+
 export class CatalogNotificationsRepository implements NotificationStore {
   readonly #database: Database
 
@@ -148,24 +180,11 @@ export class CatalogNotificationsRepository implements NotificationStore {
   }
 
   async forgetNotifications(days: number): Promise<void> {
-    // The last failure of a pipeline is kept, so that its recovery is reported whenever it comes.
-    await this.#database.query(
-      `WITH old AS (
-         DELETE FROM etl.etl_outbox WHERE id IN (
-           SELECT o.id FROM etl.etl_outbox o LEFT JOIN etl.etl_notification_messages m ON m.id = o.message_id
-            WHERE (o.dropped OR m.id IS NULL AND o.message_id IS NOT NULL OR m.status IN ('SENT', 'DISCARDED'))
-              AND o.at < clock_timestamp() - make_interval(days => $1)
-              AND (o.event NOT IN ('failed', 'brake') OR EXISTS (
-                    SELECT FROM etl.etl_outbox newer
-                     WHERE newer.rule_id = o.rule_id AND newer.pipeline_id = o.pipeline_id AND newer.id > o.id
-                       AND newer.event IN ('failed', 'brake', 'recovered')))
-            LIMIT 5000))
-       DELETE FROM etl.etl_notification_messages m WHERE m.id IN (
-         SELECT m.id FROM etl.etl_notification_messages m
-          WHERE m.status IN ('SENT', 'DISCARDED') AND m.settled_at < clock_timestamp() - make_interval(days => $1)
-            AND NOT EXISTS (SELECT FROM etl.etl_outbox o WHERE o.message_id = m.id) LIMIT 5000)`,
-      [days],
-    )
+    // In portions, so that no transaction grows without limit.
+    for (;;) {
+      const [removed] = await this.#database.query<{ most: number }>(FORGET, [days, MOST_AT_ONCE])
+      if (removed!.most < MOST_AT_ONCE) return
+    }
   }
 }
 
