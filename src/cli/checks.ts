@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { type FormatFlags, isData, printData } from './output/format.js'
 import { bad, good, print } from './output/print.js'
 import { duration, moment } from './output/print-table.js'
+import { inlineText } from './output/terminal-text.js'
 import { group, readingCommand } from './program/command.js'
 import { type Columns, listCommand, printItems } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
@@ -61,7 +62,9 @@ async function run(name: string, flags: Flags): Promise<void> {
   if (isData(flags)) return printData(answer, flags)
   printItems(COLUMNS, answer.items, NONE)
   for (const { name: check, message, sample } of answer.items.filter(({ message }) => message !== ''))
-    print(`${check}: ${message}${sample.length === 0 ? '' : ` For example ${sample.join(', ')}.`}`)
+    print(
+      inlineText(`${check}: ${message}${sample.length === 0 ? '' : ` For example ${sample.join(', ')}.`}`),
+    )
   if (answer.items.length === 0) return
   print(
     failed.length === 0

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type FormatFlags, isData, printData } from './output/format.js'
 import { detail, print } from './output/print.js'
 import { printTable } from './output/print-table.js'
+import { inlineText } from './output/terminal-text.js'
 import { readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { pathOf } from './server/find-pipeline.js'
@@ -70,11 +71,12 @@ async function ofPipeline(server: Server, name: string, flags: Flags): Promise<v
     ]),
     answer.error?.message ?? answer.open ?? 'The pipeline writes no columns.',
   )
-  if (answer.open !== null && answer.error === null) detail(`There may be more columns: ${answer.open}.`)
+  if (answer.open !== null && answer.error === null)
+    detail(inlineText(`There may be more columns: ${answer.open}.`))
   tellProblems(answer.problems)
 }
 
 function tellProblems(problems: readonly { connection: string | null; message: string }[]): void {
   for (const { connection, message } of problems)
-    detail(`The columns of the database ${connection ?? 'main'} are unknown: ${message}`)
+    detail(inlineText(`The columns of the database ${connection ?? 'main'} are unknown: ${message}`))
 }

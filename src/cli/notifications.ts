@@ -4,6 +4,7 @@ import { EVENT_NAMES, type NotificationEvent } from '../model/notification.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { print } from './output/print.js'
 import { moment } from './output/print-table.js'
+import { inlineText } from './output/terminal-text.js'
 import { collect, group, serverCommand, timeSpan, wholeNumber } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
@@ -188,14 +189,14 @@ async function remove(rule: string, flags: ServerFlags): Promise<void> {
   const server = await openServer(flags)
   const id = await idOf(server, rule)
   await server.ask(server.api.DELETE('/notifications/{id}', { params: { path: { id } } }))
-  print(`Deleted rule ${rule}.`)
+  print(`Deleted rule ${inlineText(rule)}.`)
 }
 
 async function test(channel: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const outcome = await server.ask(server.api.POST('/notifications/test', { body: { channel } }))
   if (isData(flags)) printData(outcome, flags)
-  else if (outcome.delivered) print(`Delivered: ${outcome.detail}`)
+  else if (outcome.delivered) print(`Delivered: ${inlineText(outcome.detail)}`)
   if (!outcome.delivered) throw new VitrinaError('CHANNEL_FAILED', outcome.detail, outcome.hint ?? '')
 }
 

@@ -7,6 +7,7 @@ import { VitrinaError } from '../model/errors.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { detail, good, note, print, step } from './output/print.js'
 import { bytes } from './output/print-table.js'
+import { inlineText } from './output/terminal-text.js'
 import { command, group } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 
@@ -37,8 +38,8 @@ export function addSources(program: Command): void {
     none: 'No pipeline has capture wal.',
     after: ({ items }) => {
       for (const { connection, error, lost } of items) {
-        if (error !== null) note(`${connection}: ${error.message}`)
-        if (lost !== null) detail(`${connection}: a slot was lost at ${lost.at}. ${lost.reason}`)
+        if (error !== null) note(inlineText(`${connection}: ${error.message}`))
+        if (lost !== null) detail(inlineText(`${connection}: a slot was lost at ${lost.at}. ${lost.reason}`))
       }
     },
   })
@@ -81,7 +82,7 @@ async function prepare(
   const plans: SourcePlan[] = []
   for (const name of names) {
     const options = { connection: name, ownerUrl: flags.url ?? null, signal }
-    const onStatement = (statement: string) => step(`Ran ${statement}`)
+    const onStatement = (statement: string) => step(`Ran ${inlineText(statement)}`)
     plans.push(
       flags.apply
         ? await applySource(settings, { ...options, identity: flags.identity ?? false, onStatement })
@@ -109,39 +110,40 @@ function requireConsistent(connection: string | undefined, { apply, identity, ur
 /** A script for psql: what is missing as statements, everything else as comments. */
 function printPlan(plan: SourcePlan): void {
   const { connection, pipelines, server, login, publish, identities, isReady } = plan
-  print(`-- Source ${connection}`)
-  if (pipelines.length === 0) print('-- No pipeline with capture wal reads from it.')
+  comment(`Source ${connection}`)
+  if (pipelines.length === 0) comment('No pipeline with capture wal reads from it.')
   for (const { name, tables, problem } of pipelines)
-    print(`-- Pipeline ${name}: ${problem === null ? tables.join(', ') : oneLine(problem)}`)
+    comment(`Pipeline ${name}: ${problem === null ? tables.join(', ') : problem}`)
   for (const one of [...server, login]) {
-    print(`-- ${one.isMet ? 'ok' : 'MISSING'}: ${oneLine(one.text)}`)
+    comment(`${one.isMet ? 'ok' : 'MISSING'}: ${one.text}`)
     if (one.statement === null) continue
-    if (one.needsRestart) print('-- By an administrator, who then restarts the server; Vitrina does neither:')
-    else print('-- By an administrator:')
-    print(`-- ${one.statement};`)
+    if (one.needsRestart) comment('By an administrator, who then restarts the server; Vitrina does neither:')
+    else comment('By an administrator:')
+    comment(`${one.statement};`)
   }
-  print(
+  comment(
     publish.statements.length === 0
-      ? `-- ok: the publication ${plan.publication} has every table.`
-      : '-- MISSING: the publication. By the owner of the tables, or with --apply:',
+      ? `ok: the publication ${plan.publication} has every table.`
+      : 'MISSING: the publication. By the owner of the tables, or with --apply:',
   )
   for (const statement of publish.statements) print(`${statement};`)
   for (const { reason, remedy } of publish.refused) {
-    print(`-- MISSING: ${oneLine(reason)}`)
-    if (remedy !== null) print(`-- ${remedy};`)
+    comment(`MISSING: ${reason}`)
+    if (remedy !== null) comment(`${remedy};`)
   }
   for (const one of identities.filter(({ isLossless }) => !isLossless)) {
-    print(`-- Recommended for ${one.table}: ${one.reason}`)
-    print(`-- ${one.until}`)
-    if (one.cost !== null) print(`-- ${one.cost}`)
+    comment(`Recommended for ${one.table}: ${one.reason}`)
+    comment(`${one.until}`)
+    if (one.cost !== null) comment(`${one.cost}`)
     for (const statement of one.statements) print(`${statement};`)
   }
   if (isReady) note(`${good('✓')} The source ${connection} is ready.`)
   else note(`The source ${connection} is not ready yet.`)
 }
 
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ')
+/** The name of a table may contain a line feed: what follows it would be a statement of the script. */
+function comment(text: string): void {
+  print(`-- ${inlineText(text)}`)
 }
 
 function toJson({ publish, identities, isReady, ...plan }: SourcePlan): Record<string, unknown> {

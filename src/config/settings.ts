@@ -248,7 +248,7 @@ export const SETTINGS = {
   API_MAX_CHECKS: {
     schema: count(1, 1_000).default(12),
     means:
-      'Validations, previews, comparisons, lineage requests and reads of marts that run at the same time. Each uses up to three database sessions. Row-by-row comparisons and evaluations of checks have the same number of separate slots.',
+      'Validations, previews, comparisons, requests for lineage or the order of pipelines, and reads of marts that run at the same time. Each uses up to three database sessions. Row-by-row comparisons and evaluations of checks have the same number of separate slots.',
     example: '12',
   },
   API_MAX_CHECKS_PER_CALLER: {

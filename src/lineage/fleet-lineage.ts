@@ -1,4 +1,5 @@
 import type { SqlGuard } from '../guard/index.js'
+import { VitrinaError } from '../model/errors.js'
 import type { LineageGraph, PipelineLineage, ShownNode } from '../model/lineage.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { TargetRules } from '../model/target.js'
@@ -23,12 +24,21 @@ const MOST_WITH_COLUMNS = 150
 
 export class FleetLineage implements Lineage {
   readonly #settings: LineageSettings
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(settings: LineageSettings) {
     this.#settings = settings
   }
 
   async graph(
+    pipelines: readonly Pipeline[],
+    question: LineageQuestion,
+    signal: AbortSignal,
+  ): Promise<LineageGraph | null> {
+    return this.#inTurn(pipelines, signal, () => this.#graph(pipelines, question, signal))
+  }
+
+  async #graph(
     pipelines: readonly Pipeline[],
     question: LineageQuestion,
     signal: AbortSignal,
@@ -73,8 +83,37 @@ export class FleetLineage implements Lineage {
     pipelines: readonly Pipeline[],
     signal: AbortSignal,
   ): Promise<readonly OpenLineageEvent[]> {
+    return this.#inTurn(pipelines, signal, () => this.#jobEvents(pipelines, signal))
+  }
+
+  async #jobEvents(
+    pipelines: readonly Pipeline[],
+    signal: AbortSignal,
+  ): Promise<readonly OpenLineageEvent[]> {
     const fleet = await readFleet(this.#settings, pipelines, signal)
-    return jobEvents(fleet, this.#columns(fleet), this.#settings)
+    return jobEvents(fleet, this.#columns(fleet), { ...this.#settings, signal })
+  }
+
+  /**
+   * Many pipelines are read one request after another: 10,000 take 300 MB and ten seconds, and six requests at once ended an
+   * API with a limit of 1 GiB.
+   */
+  async #inTurn<T>(pipelines: readonly Pipeline[], signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (pipelines.length <= MOST_WITH_COLUMNS) return work()
+    const turn = this.#last.then(() => {
+      signal.throwIfAborted()
+      return work()
+    })
+    this.#last = turn.catch(() => {})
+    return turn.catch((error) => {
+      if (error !== signal.reason) throw error
+      throw new VitrinaError(
+        'TOO_MANY_CHECKS',
+        `The lineage of ${pipelines.length} pipelines was not ready within the time limit.`,
+        'Wait until other requests for lineage have ended, or request the lineage of one pipeline.',
+        { cause: error },
+      )
+    })
   }
 
   async runEvent(pipeline: Pipeline, facts: RunFacts, signal: AbortSignal): Promise<OpenLineageEvent> {

@@ -19,12 +19,17 @@ export class ColumnReader {
   readonly #fleet: Fleet
   readonly #transforms: () => Promise<readonly TransformInfo[]>
   readonly #readings: ReadonlyMap<string, Reading>
+  readonly #writers = new Map<string, Reading[]>()
   readonly #found = new Map<string, Promise<NodeColumns>>()
 
   constructor(fleet: Fleet, transforms: () => Promise<readonly TransformInfo[]>) {
     this.#fleet = fleet
     this.#transforms = transforms
     this.#readings = new Map(fleet.readings.map((reading) => [reading.nodeId, reading]))
+    for (const reading of fleet.readings) {
+      const { nodeId } = reading.target
+      this.#writers.set(nodeId, [...(this.#writers.get(nodeId) ?? []), reading])
+    }
   }
 
   of(node: string): Promise<NodeColumns> {
@@ -60,7 +65,7 @@ export class ColumnReader {
     const table = place && this.#fleet.known.get(place.home.connection)?.get(keyOf(place.name))
     const given = (table?.columns ?? []).map(({ name, type }): NodeColumn => ({ ...NOTHING, name, type }))
     if (table?.isView) return this.#ofView(place!.home, table.definition ?? '', given)
-    const writers = this.#fleet.readings.filter(({ target }) => target.nodeId === node)
+    const writers = this.#writers.get(node) ?? []
     if (writers.length > 0) return this.#ofMart(writers, given)
     const open = table === undefined ? 'the columns of the table are not known' : null
     return { columns: given, open, shaping: [] }

@@ -26,11 +26,14 @@ interface DatasetName {
 export async function jobEvents(
   fleet: Fleet,
   columns: ColumnReader,
-  { targets }: { readonly targets: TargetRules<SinkKind> },
+  { targets, signal }: { readonly targets: TargetRules<SinkKind>; readonly signal: AbortSignal },
 ): Promise<OpenLineageEvent[]> {
+  const naming = new Naming(fleet, targets)
   const events: OpenLineageEvent[] = []
-  for (const reading of fleet.readings)
-    events.push(await jobEvent(new Naming(fleet, targets), reading, columns))
+  for (const reading of fleet.readings) {
+    signal.throwIfAborted()
+    events.push(await jobEvent(naming, reading, columns))
+  }
   return events
 }
 
@@ -168,14 +171,16 @@ function transformation(type: 'DIRECT' | 'INDIRECT', subtype: string, descriptio
 class Naming {
   readonly #fleet: Fleet
   readonly #targets: TargetRules<SinkKind>
+  readonly #inputs = new Map<string, string[]>()
 
   constructor(fleet: Fleet, targets: TargetRules<SinkKind>) {
     this.#fleet = fleet
     this.#targets = targets
+    for (const { from, to } of fleet.edges) this.#inputs.set(to, [...(this.#inputs.get(to) ?? []), from])
   }
 
-  inputsOf({ nodeId }: Reading): string[] {
-    return this.#fleet.edges.filter(({ to }) => to === nodeId).map(({ from }) => from)
+  inputsOf({ nodeId }: Reading): readonly string[] {
+    return this.#inputs.get(nodeId) ?? []
   }
 
   of(node: string): DatasetName {

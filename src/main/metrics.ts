@@ -1,4 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
 import type { Meter } from '../telemetry/meter.js'
 import { VERSION } from './paths.js'
 import { listenFailed } from './port.js'
@@ -20,6 +21,7 @@ export async function serveMetrics(
   { host, port, isReady }: MetricsOptions,
 ): Promise<MetricsEndpoint> {
   const server = createServer(async (request, response) => {
+    if (isLoopback(host) && !namesThisMachine(request)) return void response.writeHead(421).end()
     const path = request.url?.split('?', 1)[0]
     if (path === '/metrics') response.setHeader('content-type', meter.contentType).end(await meter.text())
     else if (path === '/health') sendStatus(response, 200, 'ok')
@@ -40,6 +42,19 @@ export async function serveMetrics(
         server.closeAllConnections()
       }),
   }
+}
+
+/**
+ * A page on the web may let its own name lead to 127.0.0.1 and then read what answers there: no token protects metrics.
+ * A browser sends that name. Where the address is a configured one, other machines may use any name.
+ */
+function namesThisMachine({ headers }: IncomingMessage): boolean {
+  const name = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()
+  return name === '' || name === 'localhost' || isIP(name.replace(/^\[|\]$/g, '')) !== 0
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
 
 /** In the format of the API. */

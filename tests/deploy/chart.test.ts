@@ -12,9 +12,13 @@ const schema = JSON.parse(read('values.schema.json'))
 const defaults = parse(read('values.yaml'))
 const templates = readdirSync(join(CHART, 'templates')).map((name) => read(`templates/${name}`))
 const allows = new Ajv({ strict: false }).compile(schema)
-const known = new Set(
-  [SETTINGS, ...SINKS.map(({ settings }) => settings)].flatMap((table) => Object.keys(table)),
+const settings: Record<string, { readonly isSecret?: true }> = Object.assign(
+  {},
+  SETTINGS,
+  ...SINKS.map(({ settings }) => settings),
 )
+const known = new Set(Object.keys(settings))
+const secrets = Object.keys(settings).filter((name) => settings[name]!.isSecret)
 
 /** "npm run check:deploy" renders the chart with Helm and validates the objects. */
 describe('the Helm chart', () => {
@@ -53,6 +57,19 @@ describe('the Helm chart', () => {
     )
     expect(named.length).toBeGreaterThan(8)
     expect([...named, ...Object.keys(defaults.settings)].filter((name) => !known.has(name))).toEqual([])
+  })
+
+  it.each([
+    ...secrets,
+    'VITRINA_CHANNEL_OPS',
+    'VITRINA_CONNECTION_CRM_URL',
+    'VITRINA_CONNECTION_CRM_CAPTURE_URL',
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+    'AWS_SECRET_ACCESS_KEY',
+    'PGPASSWORD',
+  ])('keeps %s out of the ConfigMap', (name) => {
+    expect(allows({ ...defaults, settings: { ...defaults.settings, [name]: 'x' } })).toBe(false)
   })
 
   it('takes secrets only from existing ones', () => {

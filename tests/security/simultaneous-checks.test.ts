@@ -121,7 +121,7 @@ describe('checks at the same time', () => {
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 200, 200, 200, 429])
   })
 
-  it.each(['/catalog/tables', '/lineage?level=column', '/lineage/openlineage'])(
+  it.each(['/catalog/tables', '/lineage?level=column', '/lineage/openlineage', '/graph'])(
     'include %s of a viewer',
     async (path) => {
       const { id } = await aPipeline(database)
@@ -142,6 +142,27 @@ describe('checks at the same time', () => {
       expect((await Promise.all([busy, other])).map(({ statusCode }) => statusCode)).not.toContain(429)
     },
   )
+
+  it('read the lineage of many pipelines one after another', async () => {
+    const many = await aDatabase({ cinema: true })
+    await aPipeline(many)
+    await many.query(
+      `INSERT INTO etl.etl_pipelines (name, type, source_query, target_table, key_columns)
+       SELECT 'p_' || n, 'SQL', 'SELECT id, title FROM content.film_work', 'analytics.m_' || n, '{id}' FROM generate_series(1, 160) AS n`,
+    )
+    await many.query(
+      "INSERT INTO etl.etl_pipeline_reads SELECT id, '|content.film_work' FROM etl.etl_pipelines",
+    )
+    const silent = await aSilentServer()
+    const api = anApi(many.loginUrl('meta'), { readerUrl: silent.url })
+    onTestFinished(() => api.close())
+    const paths = ['/lineage', '/lineage/openlineage']
+    const answers = Array.from({ length: 6 }, (_, n) => api.get(paths[n % 2]!))
+    await silent.callers(1)
+    silent.letGo()
+    const statuses = (await Promise.all(answers)).map(({ statusCode }) => statusCode)
+    expect([silent.most(), statuses]).toEqual([1, statuses.map(() => 200)])
+  })
 
   it('include rows and profiles of marts, and evaluations of data checks in slots of their own', async () => {
     const { id } = await aPipeline(database, { targetConnection: 'silent' })

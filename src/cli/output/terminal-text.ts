@@ -13,6 +13,11 @@ export function visibleText(text: string): string {
   return text.replace(STEERING, escaped)
 }
 
+/** Text from outside within a line: a line feed in it could begin a line that looks like one of this program. */
+export function inlineText(text: string): string {
+  return visibleText(text.replace(/\s+/g, ' '))
+}
+
 /** A line of this program, which may contain styles and text from outside. */
 export function terminalLine(line: string): string {
   const styles = line.match(OWN_STYLES) ?? []
