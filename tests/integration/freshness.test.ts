@@ -344,6 +344,9 @@ describe('A breach names its cause:', () => {
     )
     expect(cause).toMatchObject({ code: 'LOCK', detail: expect.stringContaining(`held by session ${pid}`) })
     expect(cause.detail).toContain('analytics.items')
+    // Viewers read it: neither the user of that session nor its query.
+    const user = decodeURIComponent(new URL(database.url).username)
+    expect(JSON.stringify(cause)).not.toMatch(new RegExp(`LOCK TABLE|\\b${user}\\b`, 'i'))
   })
 
   it('LOCK in the source', async () => {
