@@ -38,6 +38,24 @@ describe('a page whose name leads to this machine', () => {
     },
   )
 
+  it.each(['/pipelines', '/session', '/health', '/openapi.json', '/ui/', '/nowhere'])(
+    'is not allowed by any header to read %s from its own origin',
+    async (url) => {
+      const origin = 'https://evil.example'
+      const preflight = {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'x-csrf',
+      }
+      const answers = [
+        await api.app.inject({ url, headers: { origin } }),
+        await api.app.inject({ method: 'OPTIONS', url, headers: preflight }),
+      ]
+      for (const { headers } of answers)
+        expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
+    },
+  )
+
   it('reads no metrics of a runner on a loopback address', async () => {
     const meter = createMeter({ version: 'test' })
     const metrics = await serveMetrics(meter, { host: '127.0.0.1', port: 0, isReady: () => true })
@@ -52,7 +70,7 @@ describe('a page whose name leads to this machine', () => {
     }
   })
 
-  it('is not told apart where a runner listens on a configured address: other machines use any name', async () => {
+  it('does not matter where a runner listens on a configured address: other machines use any name', async () => {
     const meter = createMeter({ version: 'test' })
     const metrics = await serveMetrics(meter, { host: '0.0.0.0', port: 0, isReady: () => true })
     onTestFinished(() => metrics.close())

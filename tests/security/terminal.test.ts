@@ -117,3 +117,32 @@ it('"vitrina sources prepare" prints nothing but comments about tables that it d
   expect(ended.stdout).toContain('DROP TABLE')
   expect(ended.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('--'))).toEqual([])
 })
+
+it('"vitrina sources prepare --apply" publishes a table of any name, and no other', async () => {
+  const main = await aDatabase()
+  const source = await aDatabase({ migrated: false, server })
+  const name = 'a", content."secret" WITH (x); DROP TABLE content.secret; --'
+  const table = `content."${name.replaceAll('"', '""')}"`
+  await source.query(
+    `CREATE SCHEMA content; CREATE TABLE content.secret (id int PRIMARY KEY); CREATE TABLE ${table} (id int PRIMARY KEY, n int)`,
+  )
+  await aPipeline(main, {
+    name: 'quoted',
+    sourceQuery: `SELECT id, n FROM ${table}`,
+    ...{ sourceConnection: 'src', mode: 'incremental', capture: 'wal' },
+    ...{ keyColumns: ['id'], targetTable: 'analytics.quoted' },
+  })
+  const { stdout, stderr } = await runCommand(['sources', 'prepare', 'src', '--apply', '--identity'], {
+    DATABASE_URL: main.url,
+    VITRINA_CONNECTION_SRC_URL: source.url,
+    ALLOWED_SOURCE_SCHEMAS: 'content',
+  })
+  const published = await source.query('SELECT tablename FROM pg_publication_tables')
+  expect(published, stdout + stderr).toEqual([{ tablename: name }])
+  // No login got a privilege by it.
+  const granted = await source.query(
+    "SELECT relname FROM pg_class WHERE relnamespace = 'content'::regnamespace AND relacl IS NOT NULL",
+  )
+  expect(granted).toEqual([])
+  expect(await source.query('SELECT count(*)::int AS rows FROM content.secret')).toEqual([{ rows: 0 }])
+})
