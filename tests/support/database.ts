@@ -5,6 +5,8 @@ import { LOGINS, type Login, loginPassword } from '../../src/model/logins.js'
 import { type TestServer, urlOf, withClient } from './server.js'
 import { waitFor } from './wait.js'
 
+export { olderTransactionsEnded as allOlderEnded } from './older-transactions.js'
+
 /** A separate database for one test, or for one file if created in beforeAll. It drops itself. */
 export interface TestDatabase {
   /** The administrator's connection. */
@@ -142,22 +144,4 @@ async function waitUntilAlone(server: pg.Client, name: string): Promise<void> {
   await waitFor(alone, { what: 'connections to be closed', timeoutMs: 3_000 }).catch(() => {
     throw new Error(`the test left connections open: ${left}`)
   })
-}
-
-/**
- * Waits for the transactions that other tests have open in the same server: what is older than one of them does not count
- * as read yet.
- */
-export async function allOlderEnded(database: TestDatabase): Promise<void> {
-  const [now] = await database.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid')
-  await waitFor(
-    async () => {
-      const [row] = await database.query<{ ended: boolean }>(
-        'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS ended',
-        [now!.xid],
-      )
-      return row!.ended
-    },
-    { what: 'older transactions to end' },
-  )
 }

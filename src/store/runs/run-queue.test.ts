@@ -70,7 +70,10 @@ describe('a pipeline to which another session is just adding a reference', () =>
   async function refer(id: string): Promise<void> {
     const client = await on.database.client()
     await client.query('BEGIN')
-    await client.query("INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) VALUES ($1, '|content.film')", [id])
+    await client.query(
+      "INSERT INTO etl.etl_pipeline_reads (pipeline_id, identity) VALUES ($1, '|content.film')",
+      [id],
+    )
   }
 
   it('is claimed, and taken over from a holder that is silent', async () => {
