@@ -54,7 +54,6 @@ async function aSilentServer() {
 
 async function anApiWith(options: Parameters<typeof anApi>[1]) {
   const api: TestApi = anApi(database.loginUrl('meta'), options)
-  onTestFinished(() => api.close())
   const token = async (role: string) => (await api.post('/tokens', { name: role, role })).json().token
   const ask = (bearer: string, url: string, payload?: object) =>
     api.app.inject({

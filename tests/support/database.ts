@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { inject, onTestFinished } from 'vitest'
+import { inject } from 'vitest'
 import { LOGINS, type Login, loginPassword } from '../../src/model/logins.js'
+import { closeAtEnd } from './close-at-end.js'
 import { type TestServer, urlOf, withClient } from './server.js'
 import { waitFor } from './wait.js'
 
@@ -32,9 +33,6 @@ export interface DatabaseOptions {
   readonly server?: TestServer
 }
 
-/** What this file has not dropped yet. leaks.ts drops the rest after the file's last hook. */
-const living = new Set<TestDatabase>()
-
 export async function aDatabase({
   migrated = true,
   cinema = false,
@@ -50,8 +48,7 @@ export async function aDatabase({
     await client.query(`CREATE DATABASE ${server.prefix}${name} TEMPLATE ${template}${strategyOf(server)}`)
   })
   const database = new OwnDatabase(urlOf(server, name), server.url)
-  living.add(database)
-  dropWithTest(database)
+  closeAtEnd(() => database.drop())
   return database
 }
 
@@ -60,25 +57,12 @@ function strategyOf({ isInMemory = false, major }: TestServer): string {
   return isInMemory && major >= 15 ? ' STRATEGY FILE_COPY' : ''
 }
 
-export async function dropLiving(): Promise<void> {
-  const drops = await Promise.allSettled([...living].map((database) => database.drop()))
-  const failed = drops.flatMap((drop) => (drop.status === 'rejected' ? [drop.reason] : []))
-  if (failed.length > 0) throw failed[0]
-}
-
-function dropWithTest(database: TestDatabase): void {
-  try {
-    onTestFinished(() => database.drop())
-  } catch {
-    // Not inside a test but in beforeAll: it lives as long as its file.
-  }
-}
-
 class OwnDatabase implements TestDatabase {
   readonly url: string
   readonly #serverUrl: string
   readonly #clients: pg.Client[] = []
   #shared: Promise<pg.Client> | null = null
+  #dropped: Promise<void> | null = null
   /** The last of the queries on the shared client, which runs one at a time. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -111,8 +95,12 @@ class OwnDatabase implements TestDatabase {
     return (await answer).rows
   }
 
-  async drop(): Promise<void> {
-    if (!living.delete(this)) return
+  drop(): Promise<void> {
+    this.#dropped ??= this.#drop()
+    return this.#dropped
+  }
+
+  async #drop(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.end().catch(() => {})))
     const name = nameOf(this.url)
     await withClient(this.#serverUrl, async (server) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -19,7 +19,6 @@ beforeAll(async () => {
   id = (await aPipeline(database, { targetTable: 'analytics.things', keyColumns: ['id'] })).id
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 type Row = Record<string, string | null>
 
