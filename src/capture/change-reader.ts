@@ -23,7 +23,6 @@ export interface Changes {
   /** Write it with the rows, in one transaction. Entries after it come again. */
   readonly position: Lsn
   readonly fingerprint: string
-  readonly snapshot: Snapshot
   /**
    * `wait`: the snapshot may miss rows that no entry reports. End the transaction and open the changes again, later.
    * Nothing else in this answer may be used then.
@@ -104,7 +103,6 @@ export class ChangeReader {
       generation: head.generation,
       position,
       held,
-      snapshot,
       fingerprint: structure.fingerprint,
       full,
       unpublished: unpublishedOf(tables, structure),

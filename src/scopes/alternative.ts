@@ -101,6 +101,6 @@ export function idsOf(occurrences: readonly Occurrence[]): number[] {
   return occurrences.map(({ id }) => id)
 }
 
-export function opaqueColumn(name: string, opaque: string, unsteady: string | null = null): Column {
-  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady, follows: null }
+export function opaqueColumn(name: string, opaque: string): Column {
+  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady: null, follows: null }
 }
