@@ -18,6 +18,7 @@ export default defineConfig({
       ...(process.env.VITRINA_TEST_STAND ? [] : ['tests/stand/**']),
     ],
     globalSetup: [
+      'tests/support/temporary-folder.ts',
       'tests/support/programs.ts',
       'tests/support/seed.ts',
       'tests/support/server.ts',

@@ -194,9 +194,10 @@ describe('a channel', () => {
     expect(mail.mails).toHaveLength(1)
   })
 
-  it('gives up on a mail server that never ends its answer', async () => {
+  it('gives up on a mail server that never greets or never ends its answer', async () => {
     const channel = { type: 'email', from: 'a@example.com', to: 'b@example.com' }
-    for (const [name, talk] of Object.entries({ drips: dripping, floods: flooding })) {
+    const servers = { silent: () => {}, drips: dripping, floods: flooding }
+    const attempts = Object.entries(servers).map(async ([name, talk]) => {
       const server = createServer((socket) => talk(socket.on('error', () => {})))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       onTestFinished(() => void server.close())
@@ -209,25 +210,8 @@ describe('a channel', () => {
       const sent = await send(env).catch((error) => error)
       expect([name, sent]).toMatchObject([name, { code: 'CHANNEL_FAILED', message: expect.any(String) }])
       expect(sent.message.length).toBeLessThan(400)
-    }
-  }, 60_000)
-
-  it('gives up on a mail server that never greets', async () => {
-    const server = createServer(() => {})
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as { port: number }
-    const channel = {
-      type: 'email',
-      url: `smtp://127.0.0.1:${port}`,
-      from: 'a@example.com',
-      to: 'b@example.com',
-    }
-    const env = {
-      VITRINA_CHANNELS: JSON.stringify({ hook: channel }),
-      VITRINA_NOTIFY_ALLOWED_HOSTS: '127.0.0.1',
-    }
-    await expect(send(env)).rejects.toMatchObject({ code: 'CHANNEL_FAILED' })
+    })
+    await Promise.all(attempts)
   }, 60_000)
 })
 

@@ -65,7 +65,7 @@ export function partPromises(suite: PartsSuite): void {
     'in parts holds every row of the source once, as in one stream, and loses what it lost',
     async () => {
       const stop = await suite.anotherRunner()
-      for (const spec of [{ deletes: 'sweep' }, { fullStrategy: 'replace' }] as const) {
+      for (const spec of inTurn([{ deletes: 'sweep' }, { fullStrategy: 'replace' }] as const, suite.place)) {
         const mart = await aMart(2_000, { parallelism: PARTS, deleteBrake: 1, ...spec })
         const all = { status: 'SUCCESS', error: null, parts_total: parts, parts_done: parts }
         expect(await mart.run()).toMatchObject({ ...all, rows_read: 2_000 })
@@ -192,17 +192,19 @@ export function partPromises(suite: PartsSuite): void {
   })
 
   shared('in parts is continued by the run after a pause, which executes what is left', async () => {
-    const mart = await aMart(800, { parallelism: 40 })
+    // A function runs in a process of its own for each part.
+    const many = suite.server().transform === undefined ? 40 : 12
+    const mart = await aMart(800, { parallelism: many })
     const first = await requestRun(suite.database(), mart.id)
     await waitFor(async () => (await runById(suite.database(), first)).parts_done > 2, { what: 'some parts' })
     await suite
       .database()
       .query("UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1", [mart.id])
     const paused = await runEnded(suite.database(), first)
-    expect(paused).toMatchObject({ status: 'PAUSED', parts_total: 40 })
-    expect(paused.parts_done).toBeLessThan(40)
+    expect(paused).toMatchObject({ status: 'PAUSED', parts_total: many })
+    expect(paused.parts_done).toBeLessThan(many)
     const rest = await mart.run()
-    expect(rest).toMatchObject({ status: 'SUCCESS', error: null, parts_total: 40, parts_done: 40 })
+    expect(rest).toMatchObject({ status: 'SUCCESS', error: null, parts_total: many, parts_done: many })
     expect(paused.rows_read + rest.rows_read).toBe(800)
     await mart.expectEqual()
     const marks = await suite
