@@ -90,7 +90,7 @@ describe('a TypeScript function that takes more memory than allowed', () => {
     labels: (name) => [name === 'heap' ? 'V8' : 'watch'],
   })
   for (const name of sample)
-    it(`ends, and the run says so: ${name}`, { timeout: 150_000 }, async (context) => {
+    it(`ends, and the run reports it: ${name}`, { timeout: 150_000 }, async (context) => {
       if (process.platform !== 'linux') return context.skip('the memory of a process is read in /proc')
       const { run, peak, growth } = await watchedRun((await pipelineWith(name)).id)
       expect(run).toMatchObject({

@@ -165,7 +165,7 @@ describe('GET /pipelines/{id}/rows', () => {
     }
   })
 
-  it('cuts long values and says how long they are', async () => {
+  it('cuts long values and reports how long they are', async () => {
     await database.query('CREATE TABLE analytics.long (id int PRIMARY KEY, body text, raw bytea)')
     await database.query(
       "INSERT INTO analytics.long SELECT n, repeat('я', 100000), decode(repeat('ff', 50000), 'hex') FROM generate_series(1, 3) n",
