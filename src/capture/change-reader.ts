@@ -199,7 +199,7 @@ export class ChangeReader {
     let limit = Math.min(FEW_ENTRIES, mostEntries)
     let rows = await main.rows(LOG, [...range, limit + 1])
     const hasMore = rows.length > limit && limit < mostEntries
-    // Counting takes a fraction of reading, which would be for nothing.
+    // Counting costs a fraction of reading rows that are then discarded.
     if (hasMore && (await this.#count(range, mostEntries + 1)) <= mostEntries) {
       limit = mostEntries
       rows = await main.rows(LOG, [...range, limit + 1])

@@ -20,7 +20,7 @@ export interface SlotState {
   readonly lagBytes: number | null
 }
 
-/** What the log believes about the source. */
+/** The source as the log has recorded it. */
 export interface LoggedSource {
   readonly upto: Lsn
   readonly system: string | null

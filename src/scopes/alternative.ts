@@ -42,7 +42,7 @@ export interface Column {
   /** Null: nothing that could be written over base columns. */
   readonly value: Expression | null
   /**
-   * Why the column says nothing about which source rows a row was made of; null: transparent. The value of a
+   * Why the column does not identify the source rows that a row is computed from; null: it does (transparent). The value of a
    * transparent column is the same in all row combinations that affect a row of this subquery.
    */
   readonly opaque: string | null

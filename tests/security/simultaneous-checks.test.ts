@@ -248,7 +248,7 @@ describe('hosts of tasks for checks', () => {
   it('wait for a place, and get one as soon as it is free', async () => {
     const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
     const limited = limitedHosts(hosts, { most: 1, patienceMs: 60_000 })
-    const options = { signal: new AbortController().signal, said: () => {} }
+    const options = { signal: new AbortController().signal, onOutput: () => {} }
     const first = await limited.open(['same'], COLUMNS, options)
     let isOpen = false
     const second = limited.open(['same'], COLUMNS, options).finally(() => {
@@ -265,7 +265,7 @@ describe('hosts of tasks for checks', () => {
   it('are refused when none becomes free, and a place is not lost by giving up', async () => {
     const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
     const limited = limitedHosts(hosts, { most: 1, patienceMs: 20 })
-    const options = { signal: new AbortController().signal, said: () => {} }
+    const options = { signal: new AbortController().signal, onOutput: () => {} }
     const first = await limited.open(['same'], COLUMNS, options)
     await expect(limited.open(['same'], COLUMNS, options)).rejects.toMatchObject({ code: 'TOO_MANY_CHECKS' })
     await first.close()
