@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../tests/support/api.js'
 import { aDatabase } from '../../tests/support/database.js'
 
@@ -10,7 +10,6 @@ beforeAll(async () => {
   const database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 describe('tokens', () => {
   it('is required on every route except health and the sign-in, with and without the prefix', async () => {

@@ -82,7 +82,7 @@ describe('a captor', () => {
     await waitFor(async () => (await slotOf(rig))!.confirmed >= upto, { what: 'the acknowledgement' })
   })
 
-  it('shares the work: of two, one writes, and the other takes over when it stops', async () => {
+  it('shares the work with another one: one writes, the other takes over when it stops', async () => {
     const rig = await aRig()
     const first = rig.captor({ owner: 'first', leaseSeconds: 2 })
     await rig.captured()
@@ -193,7 +193,7 @@ describe('a captor', () => {
     expect(row).toEqual({ count: 40_000, seqs: 40_000 })
   })
 
-  it('lets an idle database keep no WAL of its neighbours', async () => {
+  it('does not keep the WAL of other databases for an idle one', async () => {
     const rig = await aRig()
     rig.captor()
     await rig.captured()
@@ -226,7 +226,7 @@ describe('a captor', () => {
     expect(BigInt((await rig.head()).generation)).toBeGreaterThan(BigInt(generation))
   })
 
-  it('gives the slot up when the source keeps too much WAL for it', async () => {
+  it('drops the slot when the source keeps too much WAL for it', async () => {
     const rig = await aRig()
     const open = await rig.source.client()
     rig.captor({ keepBytes: 20_000_000 })
@@ -245,7 +245,7 @@ describe('a captor', () => {
     expect(row!.lost).toMatch(/kept \d+ bytes of WAL/)
   })
 
-  it('says which transaction a new slot waits for', async () => {
+  it('reports which transaction a new slot waits for', async () => {
     const rig = await aRig()
     const open = await rig.source.client()
     await open.query("BEGIN; INSERT INTO t VALUES (1, 'x')")
@@ -257,7 +257,7 @@ describe('a captor', () => {
     await waitFor(async () => (await rig.head()).error === null, { what: 'the error to go' })
   })
 
-  it('says what the source lacks', async () => {
+  it('reports what the source is missing', async () => {
     const rig = await aRig()
     const { publication } = await rig.head()
     await rig.source.query(`DROP PUBLICATION ${publication}`)
@@ -287,7 +287,7 @@ describe('a captor', () => {
     expect(await logged(rig)).toEqual(range(1, 10))
   })
 
-  it('by SQL, writes the same log', async () => {
+  it('writes the same log when it captures by SQL', async () => {
     const rig = await aRig()
     rig.captor({ way: 'peek', keepBytes: KEEP_BYTES })
     await rig.captured()

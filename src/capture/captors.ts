@@ -65,12 +65,12 @@ export class Captors {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       // A main database that does not answer is reported by the manager.
-      await this.#look().catch(() => {})
+      await this.#tick().catch(() => {})
       await delay(LOOK_MS, undefined, { signal }).catch(() => {})
     }
   }
 
-  async #look(): Promise<void> {
+  async #tick(): Promise<void> {
     const heads = await this.#options.look(HEADS)
     if (heads.length > 0) await this.#options.look(UNREGISTER)
     const ids = new Set(heads.map(({ id }) => id))

@@ -296,7 +296,7 @@ export class CaptureWork {
     }
   }
 
-  /** Says what a new slot waits for, and ends the wait before the WAL that it keeps fills the disk. */
+  /** Reports what a new slot waits for, and stops waiting before the WAL that it keeps fills the disk. */
   async #watchCreation(watcher: Session, head: Head, cancel: AbortController): Promise<void> {
     const open = await openTransactions(watcher)
     const { heldBytes } = await slotState(watcher, head.slot)

@@ -134,7 +134,7 @@ describe('a run', () => {
     expect([ids(changes.entries), changes.held]).toEqual([['1', '2'], 0])
   })
 
-  it('gets a commit that was decoded before its snapshot could see it once more', async () => {
+  it('gets a commit again that was decoded before its snapshot could see it', async () => {
     const rig = await aRig()
     rig.captor()
     const first = await rig.open()
@@ -185,7 +185,7 @@ describe('a run', () => {
     expect(ids((await rig.open(positionOf(first))).entries)).toEqual(['3'])
   })
 
-  it('flushes the page of an open transaction, before PostgreSQL 17 by a commit of its own', async () => {
+  it('flushes the page of an open transaction, before PostgreSQL 17 with a commit', async () => {
     const rig = await aRig()
     rig.captor()
     const first = await rig.open()
@@ -341,7 +341,7 @@ describe('how far the log is', () => {
     expect(await open()).toMatchObject({ full: null, entries: [], position: last.endLsn })
   })
 
-  it('is not believed of another log', async () => {
+  it('is ignored if it belongs to another log', async () => {
     const { open, told } = await leftBehind('INSERT INTO t VALUES (9)')
     told('1')
     await expect(open()).rejects.toMatchObject({ code: 'CAPTURE_BEHIND' })

@@ -23,7 +23,6 @@ export interface Changes {
   /** Write it with the rows, in one transaction. Entries after it come again. */
   readonly position: Lsn
   readonly fingerprint: string
-  readonly snapshot: Snapshot
   /**
    * `wait`: the snapshot may miss rows that no entry reports. End the transaction and open the changes again, later.
    * Nothing else in this answer may be used then.
@@ -104,7 +103,6 @@ export class ChangeReader {
       generation: head.generation,
       position,
       held,
-      snapshot,
       fingerprint: structure.fingerprint,
       full,
       unpublished: unpublishedOf(tables, structure),
@@ -201,7 +199,7 @@ export class ChangeReader {
     let limit = Math.min(FEW_ENTRIES, mostEntries)
     let rows = await main.rows(LOG, [...range, limit + 1])
     const hasMore = rows.length > limit && limit < mostEntries
-    // Counting takes a fraction of reading, which would be for nothing.
+    // Counting costs a fraction of reading rows that are then discarded.
     if (hasMore && (await this.#count(range, mostEntries + 1)) <= mostEntries) {
       limit = mostEntries
       rows = await main.rows(LOG, [...range, limit + 1])

@@ -76,7 +76,7 @@ describe('a new generation begins when', () => {
     )
   })
 
-  it('the slot is dropped under a captor that is at work', async () => {
+  it('the slot is dropped while a captor uses it', async () => {
     const { rig } = await aRig()
     await expectNewGeneration(
       rig,
@@ -182,7 +182,7 @@ describe('a new generation begins when', () => {
     )
   })
 
-  it('the log says another server, another timeline or a later position', async () => {
+  it('the log names another server, another timeline or a later position', async () => {
     const cases: [string, RegExp][] = [
       ["system = '1'", /another server/],
       ['timeline = timeline + 1', /another server or was promoted/],

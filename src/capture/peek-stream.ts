@@ -43,7 +43,7 @@ export class PeekStream implements ChangeStream {
   async receive({ wanted, timeoutMs }: Receiving): Promise<Received> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
-      const received = await this.#look()
+      const received = await this.#receive()
       const isReached = wanted() > NO_LSN && received.reached >= wanted()
       if (received.transactions.length > 0 || isReached || performance.now() >= deadline) return received
       await this.#pause()
@@ -65,7 +65,7 @@ export class PeekStream implements ChangeStream {
 
   async close(): Promise<void> {}
 
-  async #look(): Promise<Received> {
+  async #receive(): Promise<Received> {
     const { slot } = this.#options
     // Before the peek, so that everything up to it is included.
     const [row] = await this.#session.rows('SELECT pg_current_wal_flush_lsn()::text AS flushed')

@@ -11,8 +11,6 @@ export interface SlotState {
   /** A slot of this name that decodes another database, or with another plugin. */
   readonly isForeign: boolean
   readonly isInvalid: boolean
-  /** The process that uses it. */
-  readonly activePid: number | null
   readonly confirmed: Lsn | null
   readonly now: Lsn
   readonly system: string
@@ -22,7 +20,7 @@ export interface SlotState {
   readonly lagBytes: number | null
 }
 
-/** What the log believes about the source. */
+/** The source as the log has recorded it. */
 export interface LoggedSource {
   readonly upto: Lsn
   readonly system: string | null
@@ -38,19 +36,18 @@ export class SlotMoved extends Error {}
 const STATE = `
   SELECT s.slot_name IS NOT NULL AS "exists", s.database IS DISTINCT FROM current_database() OR s.plugin <> 'pgoutput' AS "isForeign",
          s.wal_status = 'lost' OR coalesce(to_jsonb(s) ->> 'invalidation_reason', '') <> '' AS "isInvalid",
-         s.active_pid AS pid, s.confirmed_flush_lsn::text AS confirmed, now.lsn::text AS now,
+         s.confirmed_flush_lsn::text AS confirmed, now.lsn::text AS now,
          (SELECT system_identifier FROM pg_control_system())::text AS system, ${TIMELINE}::text AS timeline,
          pg_wal_lsn_diff(now.lsn, s.restart_lsn)::text AS held, pg_wal_lsn_diff(now.lsn, s.confirmed_flush_lsn)::text AS lag
     FROM (SELECT pg_current_wal_insert_lsn() AS lsn) now LEFT JOIN pg_replication_slots s ON s.slot_name = $1`
 
 export async function slotState(session: Session, slot: string): Promise<SlotState> {
   const [row] = await session.rows(STATE, [slot])
-  const { exists, isForeign, isInvalid, pid, confirmed, now, system, timeline, held, lag } = row!
+  const { exists, isForeign, isInvalid, confirmed, now, system, timeline, held, lag } = row!
   return {
     exists: exists === 't',
     isForeign: isForeign === 't',
     isInvalid: isInvalid === 't',
-    activePid: numberOrNull(pid),
     confirmed: confirmed == null ? null : parseLsn(confirmed),
     now: parseLsn(now!),
     system: system!,

@@ -45,12 +45,12 @@ describe('the gate', () => {
     expect(gate([entry(100n, 9n), entry(200n, 14n)], snapshot, 900n)).toEqual({ position: 900n, held: 0 })
   })
 
-  it('stops before the first entry that the snapshot does not see, however many it sees behind it', () => {
+  it('stops before the first entry that the snapshot does not see, however many later ones it sees', () => {
     const entries = [entry(100n, 9n), entry(200n, 12n), entry(200n, 12n), entry(300n, 14n)]
     expect(gate(entries, snapshot, 900n)).toEqual({ position: 199n, held: 3 })
   })
 
-  it('moves nowhere when the first entry is not visible', () => {
+  it('does not move when the first entry is not visible', () => {
     expect(gate([entry(100n, 25n)], snapshot, 900n)).toEqual({ position: 99n, held: 1 })
   })
 })

@@ -24,7 +24,7 @@ const EPOCH_MS = 946_684_800_000
 /** Finished transactions that wait for the log; above this the socket is not read, and TCP slows the server down. */
 const QUEUE_BYTES = 8 * 1024 * 1024
 
-/** The server ends a stream that says nothing for wal_sender_timeout, by default 60 s. */
+/** The server ends a stream whose client is silent for wal_sender_timeout, by default 60 s. */
 const STATUS_MS = 10_000
 
 /** How often a quiet server is asked where it is, while a consumer waits for it. */
@@ -73,7 +73,7 @@ export class WalStream implements ChangeStream {
     let pause = FIRST_PING_MS
     while (!this.#hasNews(wanted())) {
       const left = deadline - performance.now()
-      // A quiet server says nothing by itself. Its answer is what the next call returns.
+      // A server without changes sends nothing by itself. Its answer is what the next call returns.
       if (left <= 0 || wanted() > this.#reached) this.#status(true)
       if (left <= 0) break
       await this.#news(wanted() > this.#reached ? Math.min(pause, left) : left)
@@ -147,7 +147,7 @@ export class WalStream implements ChangeStream {
   }
 
   #keepalive(chunk: Buffer): void {
-    // Inside a transaction the position says nothing about its commit.
+    // Inside a transaction the position does not show where its commit is.
     if (!this.#builder.isOpen) this.#reach(chunk.readBigUInt64BE(1))
     if (chunk[17] === 1) this.#status(false)
   }

@@ -8624,7 +8624,7 @@ export interface operations {
                         trace_id: string | null;
                         /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
                         trigger: string;
-                        /** @description The median duration of up to 20 successful runs before it; null: fewer than three. */
+                        /** @description The median of the rows written by up to 20 successful runs before it; null: fewer than three. */
                         usual_rows_written: number | null;
                         /** @description Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed. */
                         waiting: {

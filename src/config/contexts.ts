@@ -13,11 +13,12 @@ export type Context = z.infer<typeof context>
 export type Contexts = z.infer<typeof contextsFile>
 
 /** The file with the named servers of a user. */
-export function contextsPath(environment: NodeJS.ProcessEnv = process.env): string {
-  return join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'vitrina', 'contexts.json')
+export function contextsPath(): string {
+  return join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'vitrina', 'contexts.json')
 }
 
-export async function readContexts(path = contextsPath()): Promise<Contexts> {
+export async function readContexts(): Promise<Contexts> {
+  const path = contextsPath()
   const text = await readFile(path, 'utf8').catch((error: { code?: string }) => {
     if (error.code === 'ENOENT') return null
     throw unreadable(path, error)
@@ -33,7 +34,8 @@ export async function readContexts(path = contextsPath()): Promise<Contexts> {
 /**
  * It contains tokens, so only its owner may read it. Replaced atomically: a reader sees the old file or the new one.
  */
-export async function writeContexts(contexts: Contexts, path = contextsPath()): Promise<void> {
+export async function writeContexts(contexts: Contexts): Promise<void> {
+  const path = contextsPath()
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}`
   await writeFile(draft, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })

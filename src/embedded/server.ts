@@ -43,8 +43,8 @@ export async function launchServer(launch: Launch): Promise<RunningServer> {
       await server.stop()
       throw error
     }
-    const said = launch.log.tail(logStart)
-    if (performance.now() > deadline || !isPassing(said))
+    const output = launch.log.tail(logStart)
+    if (performance.now() > deadline || !isPassing(output))
       throw embeddedFailed(`PostgreSQL in ${launch.place.dataDir} exited with code ${server.exitCode}`, {
         log: launch.log,
       })
@@ -54,8 +54,8 @@ export async function launchServer(launch: Launch): Promise<RunningServer> {
 }
 
 /** The port was taken; or the backends of a killed server have not noticed yet and soon will. */
-function isPassing(said: string): boolean {
-  return /could not bind|Address already in use|pre-existing shared memory block/.test(said)
+function isPassing(output: string): boolean {
+  return /could not bind|Address already in use|pre-existing shared memory block/.test(output)
 }
 
 function spawnServer({ place, runtime, log, settings, durable }: Launch, port: number): GuardedProcess {

@@ -32,7 +32,7 @@ export async function expressionProblem(expression: string): Promise<Problem | n
   return null
 }
 
-/** `a) OR (b` is complete between parentheses and closes them: beside other conditions it would mean something else. */
+/** `a) OR (b` is complete between parentheses and closes them: next to other conditions it would change their meaning. */
 async function isCompleteAlone(expression: string): Promise<boolean> {
   const alone = await parseSql(`SELECT\n${expression}\n`)
   return alone.kind === 'tree'

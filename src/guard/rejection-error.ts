@@ -3,7 +3,7 @@ import type { QueryOrigin } from '../ports/query-guard.js'
 import type { Problem, Rejection } from './verdict.js'
 
 /** More than a user corrects at a time. */
-const MOST_TOLD = 3
+const MOST_SHOWN = 3
 
 /** A rejection as one error, where a list cannot be shown: positions come first, as in the API. */
 export function rejectionError(
@@ -11,11 +11,13 @@ export function rejectionError(
   { isDerived = false }: QueryOrigin = {},
 ): VitrinaError {
   const { code, hint } = problems[0]!
-  const told = problems.slice(0, MOST_TOLD).map((problem) => (isDerived ? problem.message : said(problem)))
-  const rest = problems.length - told.length
-  return new VitrinaError(code, [...told, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '), hint)
+  const shown = problems
+    .slice(0, MOST_SHOWN)
+    .map((problem) => (isDerived ? problem.message : textOf(problem)))
+  const rest = problems.length - shown.length
+  return new VitrinaError(code, [...shown, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '), hint)
 }
 
-function said({ message, position }: Problem): string {
+function textOf({ message, position }: Problem): string {
   return position === null ? message : `line ${position.line}, column ${position.column}: ${message}`
 }

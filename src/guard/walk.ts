@@ -37,7 +37,7 @@ export class Walk implements Findings {
       checkWrittenOut(statement, this)
     } else
       this.refuse(
-        `The text is ${said(kind)}; a source query may only read.`,
+        `The text is ${statementName(kind)}; a source query may only read.`,
         'Write one SELECT, VALUES or WITH … SELECT.',
       )
   }
@@ -57,7 +57,7 @@ export class Walk implements Findings {
     if (typeof node.location === 'number' && node.location >= 0) this.#place = node.location
     if (fields === undefined) {
       this.refuse(
-        `${capital(said(kind))} may not be part of a source query.`,
+        `${capital(statementName(kind))} may not be part of a source query.`,
         INSTEAD[kind] ?? 'Write a query that only reads.',
       )
     } else {
@@ -137,7 +137,7 @@ function only(wrapped: Tree): [string?, unknown?] {
   return entries.length === 1 ? (entries[0] as [string, unknown]) : []
 }
 
-function said(kind: string): string {
+function statementName(kind: string): string {
   return (
     SAID[kind] ??
     kind

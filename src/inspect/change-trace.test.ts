@@ -91,7 +91,7 @@ it('names the statement that makes a replica identity lossless, and what happens
   expect(codes(strong)).not.toContain('IDENTITY_WEAK')
 })
 
-it('says what cannot be traced and why, for one table or for the query', async () => {
+it('reports what cannot be traced and why, for one table or for the query', async () => {
   const one = await validated({
     sourceQuery: 'SELECT f.id, f.title, (SELECT max(rate) FROM content.setting) AS rate FROM content.film f',
     targetTable: 'analytics.one',

@@ -22,10 +22,9 @@ import {
   strategyOf,
   transformNames,
 } from '../model/pipeline.js'
-import { nextRun } from '../model/schedule.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import { kindOf, type TargetRules } from '../model/target.js'
-import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
+import { requirePlan } from '../model/task-plan.js'
 import type {
   ChangeTrace,
   Finding,
@@ -56,12 +55,13 @@ import { changeWarnings, preparationWarnings } from './change-warnings.js'
 import { checkFindings, expressionFindings } from './check-findings.js'
 import { evaluateChecks } from './evaluate-checks.js'
 import { examineSink, ofTarget } from './examine-sink.js'
+import { asFinding, asFindings, fieldOf, inReaderField, planFindings, scheduleFindings } from './findings.js'
 import type { InspectedPipeline } from './inspected-pipeline.js'
 import { missingKeys } from './missing-keys.js'
 import { queryPlan } from './query-plan.js'
 import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './read-first-rows.js'
 import { sourceTables } from './source-tables.js'
-import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
+import { transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
 import { keyWarnings, partWarnings, warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
@@ -471,68 +471,4 @@ function routeOf(pipeline: Pipeline, targets: TargetRules<SinkKind>): ChosenRout
     if (error instanceof VitrinaError) return error
     throw error
   }
-}
-
-const NO_SUCH_COLUMN = '42703'
-
-function planFindings(pipeline: Pipeline): Finding[] {
-  return savedPlanMistakes(pipeline).map((found) => ({ ...found, hint: PLAN_HINT, position: null }))
-}
-
-/** An invalid schedule starts no run. A schedule set with SQL has not been checked before. */
-function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Finding[] {
-  if (scheduleInterval === null) return []
-  try {
-    nextRun(scheduleInterval, scheduleTimezone, new Date())
-    return []
-  } catch (error) {
-    return [asFinding(error, (error as VitrinaError).mistakes[0]?.field ?? 'schedule_interval')]
-  }
-}
-
-function asFindings(problems: Rejection['problems'], pipeline: Pipeline): Finding[] {
-  const field = readerField(pipeline)
-  if (!readsTable(pipeline))
-    return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
-      ...{ code, message, hint, sqlstate },
-      ...{ field, position },
-    }))
-  return problems.map(({ code, message, hint, sqlstate = null }) => ({
-    ...{ code, message, hint, sqlstate },
-    field: sqlstate === NO_SUCH_COLUMN ? 'source_columns' : field,
-    position: null,
-  }))
-}
-
-/** Sinks and warnings refer to the query; this maps them to the field that contains it. */
-function inReaderField(findings: readonly Finding[], pipeline: Pipeline): Finding[] {
-  return findings.map((finding) =>
-    finding.field === 'source_query' ? { ...finding, field: readerField(pipeline) } : finding,
-  )
-}
-
-const FIELDS: Record<string, string> = {
-  KEY_NULL: 'incremental_key',
-  KEY_UNORDERED: 'incremental_key',
-  HORIZON_BLIND: 'capture',
-  CAPTURE_UNSUPPORTED: 'capture',
-  TARGET_MISMATCH: 'target_table',
-  TARGET_KEY_MISSING: 'key_columns',
-  TARGET_REFUSED: 'target_table',
-  SINK_MISSING: 'target_table',
-  SINK_UNAVAILABLE: 'target_table',
-  SINK_LOGIN: 'target_table',
-  SINK_REFUSED: 'target_table',
-  SINK_OVERLOADED: 'target_table',
-  TARGET_FAILED: 'target_table',
-}
-
-function fieldOf(error: unknown, pipeline: Pipeline): string {
-  const known = error instanceof VitrinaError ? (error.mistakes[0]?.field ?? FIELDS[error.code]) : undefined
-  return known ?? transformField(error, pipeline) ?? readerField(pipeline)
-}
-
-function asFinding(error: unknown, field: string): Finding {
-  const { code, message, hint, sqlstate } = inspectionError(error, 'The check', 'source')
-  return { code, message, hint, sqlstate, field, position: null }
 }

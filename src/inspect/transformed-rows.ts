@@ -31,7 +31,7 @@ export async function withTransforms<T>(
   const names = transformNames(pipeline)
   if (names.length === 0) return use(null)
   const patience = AbortSignal.timeout(patienceMs)
-  const options = { signal: AbortSignal.any([signal, patience]), said: () => {} }
+  const options = { signal: AbortSignal.any([signal, patience]), onOutput: () => {} }
   let chain: TransformChain | null = null
   try {
     chain = await hosts.open(names, columns, options)

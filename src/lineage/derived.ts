@@ -50,7 +50,7 @@ export function union(parts: readonly Derived[]): Derived['sources'] {
 
 /** One column of a UNION: a value of either side. */
 export function either(left: Derived, right: Derived): Derived {
-  const texts = [...new Set([left, right].map(saidIn).filter((text) => text !== null))]
+  const texts = [...new Set([left, right].map(textIn).filter((text) => text !== null))]
   const computed = left.text !== null || right.text !== null
   return {
     kind: strongest([left.kind, right.kind]),
@@ -61,7 +61,7 @@ export function either(left: Derived, right: Derived): Derived {
 }
 
 /** The text of a value inside the text of another. */
-export function saidIn({ kind, sources, text }: Derived): string | null {
+export function textIn({ kind, sources, text }: Derived): string | null {
   if (text !== null) return text
   const [only, ...more] = sources.values()
   if (kind !== 'direct' || only === undefined || more.length > 0) return null

@@ -1,5 +1,5 @@
 import { AGGREGATES, type Tree } from '../guard/index.js'
-import { CONSTANT, type Derived, saidIn, strongest, union, unresolved, type ValueKind } from './derived.js'
+import { CONSTANT, type Derived, strongest, textIn, union, unresolved, type ValueKind } from './derived.js'
 import { columnOfItem, findColumn, findItem, type Item, type Scope, wholeRow } from './scope.js'
 import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import type { Place, Work } from './work.js'
@@ -63,14 +63,14 @@ class Gathering {
     this.#here = here
   }
 
-  derived(said: ExpressionText): Derived {
+  derived(text: ExpressionText): Derived {
     const sources = union(this.#parts)
     this.#work.spend(sources.size)
     const kinds = this.#parts.map(({ kind }) => (kind === 'direct' ? 'expression' : kind))
     return {
       kind: strongest([this.#own, ...kinds]),
       sources,
-      text: said === null ? null : said(this.#replacements),
+      text: text === null ? null : text(this.#replacements),
       unresolved: this.#parts.find((part) => part.unresolved !== null)?.unresolved ?? null,
     }
   }
@@ -95,9 +95,9 @@ class Gathering {
   #reference(node: Tree): void {
     const derived = resolve(node, this.#here)
     this.#parts.push(derived)
-    const said = derived.unresolved === null ? saidIn(derived) : null
-    if (said !== null && typeof node.location === 'number')
-      this.#replacements.set(node.location, derived.kind === 'direct' ? said : inBrackets(said))
+    const text = derived.unresolved === null ? textIn(derived) : null
+    if (text !== null && typeof node.location === 'number')
+      this.#replacements.set(node.location, derived.kind === 'direct' ? text : inBrackets(text))
   }
 
   /** `(f).title` is a column of f; for anything else it is a part of the value. */

@@ -158,8 +158,8 @@ function columnLineage(naming: Naming, { columns, shaping }: NodeColumns) {
 }
 
 function inputFields(naming: Naming, { kind, sources, expression, through }: NodeColumn) {
-  const said = [expression ?? '', ...through.map((name) => `through ${name}()`)].filter((text) => text !== '')
-  const how = transformation('DIRECT', SUBTYPES[kind ?? 'direct'] ?? 'TRANSFORMATION', said.join(', '))
+  const text = [expression ?? '', ...through.map((name) => `through ${name}()`)].filter((text) => text !== '')
+  const how = transformation('DIRECT', SUBTYPES[kind ?? 'direct'] ?? 'TRANSFORMATION', text.join(', '))
   return sources.map(({ node, column }) => ({ ...naming.of(node), field: column, transformations: [how] }))
 }
 

@@ -76,7 +76,7 @@ describe('how a column came about', () => {
     ])
   })
 
-  it('says which columns decide about the rows', async () => {
+  it('reports which columns determine the rows', async () => {
     const sql = `SELECT f.title FROM content.film_work f JOIN ugc.ratings r ON r.film_id = f.id
       WHERE f.modified > now() GROUP BY f.title ORDER BY max(r.rating)`
     expect((await read(sql)).shaping.map(({ column, uses }) => `${column} ${uses}`)).toEqual([

@@ -24,16 +24,16 @@ export class QueryText {
 
   /** One item of a SELECT list, without its name. */
   target(start: number, name: string | null, replacements: Replacements): string {
-    const whole = this.#said(start, this.#end(start, 'item'), replacements)
+    const whole = this.#textBetween(start, this.#end(start, 'item'), replacements)
     return cut(name === null ? whole : withoutName(whole, name))
   }
 
   /** A call, up to its closing parenthesis. */
   call(start: number, replacements: Replacements): string {
-    return cut(this.#said(start, this.#end(start, 'call'), replacements))
+    return cut(this.#textBetween(start, this.#end(start, 'call'), replacements))
   }
 
-  #said(start: number, end: number, replacements: Replacements): string {
+  #textBetween(start: number, end: number, replacements: Replacements): string {
     const full = this.#oneLine(start, end, replacements)
     return full.length <= LONGEST ? full : this.#oneLine(start, end, new Map())
   }

@@ -88,14 +88,12 @@ function target(work: Work, node: Tree, here: Here): Table {
   if (star !== null) return star
   const given = node.name === undefined ? null : String(node.name)
   const start = node.location
-  const said =
+  const text =
     typeof start === 'number'
       ? (replaced: ReadonlyMap<number, string>) => work.text.target(start, given, replaced)
       : null
   return {
-    fields: [
-      { name: given ?? columnName(node.val), derived: derive(work, { value: node.val, text: said }, here) },
-    ],
+    fields: [{ name: given ?? columnName(node.val), derived: derive(work, { value: node.val, text }, here) }],
     open: null,
   }
 }

@@ -44,18 +44,18 @@ function allowLists(settings: Settings): ProbedDatabase['allowLists'] {
 
 export class ConnectionProbes implements Connections {
   readonly #probed: Probed
-  #look: Promise<readonly ConnectionReport[]> | null = null
+  #running: Promise<readonly ConnectionReport[]> | null = null
 
   constructor(probed: Probed) {
     this.#probed = probed
   }
 
   /** Concurrent requests share one test: many open consoles must not become many connections. */
-  look(): Promise<readonly ConnectionReport[]> {
-    this.#look ??= this.#probe().finally(() => {
-      this.#look = null
+  test(): Promise<readonly ConnectionReport[]> {
+    this.#running ??= this.#probe().finally(() => {
+      this.#running = null
     })
-    return this.#look
+    return this.#running
   }
 
   #probe(): Promise<readonly ConnectionReport[]> {

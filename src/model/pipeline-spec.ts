@@ -1,3 +1,4 @@
+import { type CamelCase, camelCase } from './camel-case.js'
 import {
   type FieldDefinition,
   PIPELINE_FIELD_NAMES,
@@ -25,13 +26,9 @@ type EmptyValue<F extends PipelineField> = (typeof PIPELINE_FIELDS)[F] extends {
 
 type Frozen<T> = T extends readonly (infer Item)[] ? readonly Item[] : T extends object ? Readonly<T> : T
 
-type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name
-
 const PROPERTIES = PIPELINE_FIELD_NAMES.map((name) => {
   const { nullMeans, emptyMeans }: FieldDefinition = PIPELINE_FIELDS[name]
-  return { name, property: camelCase(name) as keyof PipelineSpec, nullMeans, emptyMeans }
+  return { name, property: camelCase(name), nullMeans, emptyMeans }
 })
 
 /** A row of the database as the program uses it. */
@@ -60,8 +57,4 @@ export function valuesOfSpec(spec: PipelineSpec): PipelineValues {
     return [name, value ?? nullMeans ?? null]
   })
   return Object.fromEntries(entries) as never
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }

@@ -50,7 +50,7 @@ export interface TransformHosts extends TransformCatalog {
   open(
     names: readonly string[],
     columns: readonly Column[],
-    options: { readonly signal: AbortSignal; readonly said: OutputListener },
+    options: { readonly signal: AbortSignal; readonly onOutput: OutputListener },
   ): Promise<TransformChain>
   close(): Promise<void>
 }

@@ -40,7 +40,7 @@ describe('limitMessages', () => {
     await expect(through(bytes, piece)).rejects.toMatchObject({ code: 'DATABASE_MESSAGE_TOO_LARGE' })
   })
 
-  it('takes a length above 2 GiB for what it is', async () => {
+  it('reads a length above 2 GiB correctly', async () => {
     await expect(through(message('E', 10, 0xffff_ffff), 64)).rejects.toThrow('4294967295 bytes')
   })
 

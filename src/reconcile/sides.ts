@@ -43,7 +43,7 @@ export async function sidesFor(parts: ComparisonParts, { targets, transforms }: 
   const { pipeline, signal, closing } = parts
   const columns = await describeQuery(parts.source, parts.query)
   const chain = hasTransforms(pipeline)
-    ? await transforms.open(transformNames(pipeline), columns, { signal, said: () => {} })
+    ? await transforms.open(transformNames(pipeline), columns, { signal, onOutput: () => {} })
     : null
   if (chain !== null) closing.push(() => chain.close())
   const sink = kindOf(finalTarget(pipeline), targets)

@@ -176,7 +176,7 @@ export class PipelineExecutor {
         size.set(lease.control.batchSize)
         const done = await this.#runBatch(claim, step, { size, report })
         if (done === OPEN_PARTS) await this.#workOnParts(claim, lease, crew)
-        if (done === IDLE || (done === OPEN_PARTS && !lease.isFresh)) await lease.look()
+        if (done === IDLE || (done === OPEN_PARTS && !lease.isFresh)) await lease.refresh()
         if (done === false) break
       }
     }
@@ -189,7 +189,7 @@ export class PipelineExecutor {
       else await crew.workFor(lease.signal)
     } catch (error) {
       // A successor ends the sessions of this run: then the run is lost, not a connection.
-      await lease.look()
+      await lease.refresh()
       throw error
     }
   }

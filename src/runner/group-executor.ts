@@ -60,7 +60,7 @@ export class GroupExecutor {
         if (outcome !== 'SUCCESS') return outcome
       }
       // Nothing is published after a request to end.
-      await lease.look()
+      await lease.refresh()
       const requested = requestedEnd(lease.control)
       if (requested !== null) return requested
       await group.publish()

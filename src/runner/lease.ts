@@ -14,8 +14,8 @@ export interface Holding {
   readonly isFresh: boolean
   /** Throws if the lease has expired by the clock of this process. */
   require(): void
-  /** Renews the lease and learns what users have requested. */
-  look(): Promise<void>
+  /** Renews the lease and reads what users have requested. */
+  refresh(): Promise<void>
   cut(reason: Error): void
   end(): void
 }
@@ -72,8 +72,8 @@ export class Lease implements Holding {
     this.signal.throwIfAborted()
   }
 
-  /** Renews the lease and learns what users have requested. */
-  async look(): Promise<void> {
+  /** Renews the lease and reads what users have requested. */
+  async refresh(): Promise<void> {
     const asked = performance.now()
     const control = await this.#queue.renew(this.#claim, this.#seconds)
     if (!this.#isOver(asked)) this.renewed(control)
@@ -158,8 +158,8 @@ export class GroupLease implements Holding {
     for (const lease of this.#all) lease.require()
   }
 
-  async look(): Promise<void> {
-    for (const lease of this.#all) await lease.look()
+  async refresh(): Promise<void> {
+    for (const lease of this.#all) await lease.refresh()
   }
 
   cut(reason: Error): void {

@@ -42,7 +42,7 @@ export interface Column {
   /** Null: nothing that could be written over base columns. */
   readonly value: Expression | null
   /**
-   * Why the column says nothing about which source rows a row was made of; null: transparent. The value of a
+   * Why the column does not identify the source rows that a row is computed from; null: it does (transparent). The value of a
    * transparent column is the same in all row combinations that affect a row of this subquery.
    */
   readonly opaque: string | null
@@ -101,6 +101,6 @@ export function idsOf(occurrences: readonly Occurrence[]): number[] {
   return occurrences.map(({ id }) => id)
 }
 
-export function opaqueColumn(name: string, opaque: string, unsteady: string | null = null): Column {
-  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady, follows: null }
+export function opaqueColumn(name: string, opaque: string): Column {
+  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady: null, follows: null }
 }

@@ -30,7 +30,7 @@ async function traced(sql: string, ...key: string[]): Promise<Traced> {
 const STATS = 'SELECT f.id, count(*) AS n FROM lab.film f JOIN lab.rating r ON r.film_id = f.id GROUP BY f.id'
 const ids = (count: number) => Array.from({ length: count }, (_, place) => String(place + 1))
 
-it('takes an incremental way for a few scopes and runs it with their values', async () => {
+it('chooses an incremental query for a few scopes and runs it with their values', async () => {
   const { recompute } = await traced(STATS, 'id')
   const choice = await chooseRecompute(session, recompute, { scopes: [ids(3)], entries: 3, keyQueryCost: 0 })
   expect(choice.way).not.toBe('full')
@@ -38,14 +38,14 @@ it('takes an incremental way for a few scopes and runs it with their values', as
   expect(await session.rows(choice.text, choice.values)).toHaveLength(3)
 })
 
-it('takes LATERAL where the planner cannot push an array into a WITH query', async () => {
+it('chooses LATERAL if the planner cannot push an array into a WITH query', async () => {
   const sql = `WITH r AS (SELECT film_id, avg(stars) AS a FROM lab.rating GROUP BY film_id) SELECT f.id, r.a FROM lab.film f JOIN r ON r.film_id = f.id`
   const { recompute } = await traced(sql, 'id')
   const choice = await chooseRecompute(session, recompute, { scopes: [ids(3)], entries: 3, keyQueryCost: 0 })
   expect(choice.way).toBe('lateral')
 })
 
-it('takes the full query when nearly every scope is affected', async () => {
+it('chooses the full query if nearly every scope is affected', async () => {
   const { recompute } = await traced(STATS, 'id')
   const choice = await chooseRecompute(session, recompute, {
     scopes: [ids(10_000)],
@@ -56,7 +56,7 @@ it('takes the full query when nearly every scope is affected', async () => {
   expect(choice.values).toEqual([])
 })
 
-it('takes the full query when the key queries alone cost more', async () => {
+it('chooses the full query if the key queries alone cost more', async () => {
   const { recompute } = await traced(STATS, 'id')
   const choice = await chooseRecompute(session, recompute, {
     scopes: [ids(3)],
@@ -76,7 +76,7 @@ it('does not ask the planner beyond the limit of entries', async () => {
   expect(choice).toMatchObject({ way: 'full', costs: {} })
 })
 
-it('knows that a key query with an index is cheap, although it joins old images', async () => {
+it('estimates a low cost for a key query with an index, although it joins old images', async () => {
   const sql =
     'SELECT p.id, count(*) AS n FROM lab.person p JOIN lab.film_person fp ON fp.person_id = p.id JOIN lab.film f ON f.id = fp.film_id GROUP BY p.id'
   const { tables } = await traced(sql, 'id')

@@ -11,7 +11,7 @@ import { textOf } from './write-expression.js'
 /** A column without its name. */
 export type Meaning = Omit<Column, 'name'>
 
-/** What an expression says about the rows it is computed from. */
+/** What an expression reveals about the rows it is computed from. */
 export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
   const { kind, node } = nodeOf(value)
   if (kind === 'ColumnRef') return findColumn(node, levels)
@@ -35,7 +35,7 @@ export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
 
 const FLOATING: ReadonlySet<string> = new Set(['real', 'double precision'])
 
-/** Replaces the column references of one expression and notes what stands against following it. */
+/** Replaces the column references of one expression and records what prevents following it. */
 class Reading {
   readonly #work: Work
   readonly #levels: Levels

@@ -124,7 +124,7 @@ describe('the scope', () => {
     expect(namesOf(await traced(sql, 'kind', 'year'))).toBe('kind')
   })
 
-  it('says which columns may be NULL', async () => {
+  it('reports which columns may be NULL', async () => {
     const found = await traced(
       'SELECT t.label, f.id FROM lab.tag t LEFT JOIN lab.film f ON f.id = t.film_id',
       'label',
@@ -141,7 +141,7 @@ describe('the scope', () => {
   })
 })
 
-describe('values that are equal but not the same', () => {
+describe('equal values with different texts', () => {
   it('are a scope, but nothing is computed from them', async () => {
     expect(
       namesOf(await traced('SELECT e.price AS id, count(*) AS n FROM lab.event e GROUP BY e.price', 'id')),
@@ -153,7 +153,7 @@ describe('values that are equal but not the same', () => {
     expect(await reasonFor(nested, 'id')).toMatch(/one of several equal values/)
   })
 
-  it('do not stand in for each other', async () => {
+  it('are not substituted for each other', async () => {
     const sql =
       'SELECT e.price AS id, count(*) AS n FROM lab.event e JOIN lab.price p ON p.price = e.price GROUP BY e.price'
     expect(keyQueryOf(await traced(sql, 'id'), 'price').reads.map(({ table }) => table)).toEqual(['event'])
@@ -227,13 +227,13 @@ describe('a query is not traced', () => {
       expect(await reasonFor(sql, 'id')).toMatch(reason)
     })
 
-  it('although functions depend on settings that every session fixes', async () => {
+  it('except if its functions depend only on settings that every session fixes', async () => {
     const sql = `SELECT date_trunc('day', e.at) AS day, e.at::date AS d, to_char(e.at, 'HH24') AS h, jsonb_agg(e.id ORDER BY e.id) AS ids
       FROM lab.event e GROUP BY 1, 2, 3`
     expect(namesOf(await traced(sql, 'day', 'd', 'h'))).toBe('day, d, h')
   })
 
-  it('although a function in FROM makes rows of its arguments', async () => {
+  it('except if its function in FROM depends only on its arguments', async () => {
     const sql = `SELECT f.id, w.word FROM lab.film f CROSS JOIN LATERAL regexp_split_to_table(f.title, ' ') w(word)`
     expect(namesOf(await traced(sql, 'id', 'word'))).toBe('id')
   })
@@ -329,7 +329,7 @@ describe('a table is not traced, others are', () => {
 })
 
 describe('key queries', () => {
-  it('read no table where an equal column is at hand', async () => {
+  it('read no table if an equal column is available', async () => {
     const found = await traced(
       'SELECT f.id, count(*) AS n FROM lab.film f JOIN lab.rating r ON r.film_id = f.id GROUP BY f.id',
       'id',
@@ -338,7 +338,7 @@ describe('key queries', () => {
     expect(tableOf(found, 'rating').columns).toEqual(['film_id'])
   })
 
-  it('pass a table in the middle by', async () => {
+  it('skip a table between two others', async () => {
     const sql = `SELECT p.id, count(*) AS n FROM lab.person p JOIN lab.film_person fp ON fp.person_id = p.id
       JOIN lab.film f ON f.id = fp.film_id JOIN lab.rating r ON r.film_id = f.id GROUP BY p.id`
     const found = await traced(sql, 'id')
@@ -378,7 +378,7 @@ describe('key queries', () => {
     expect(untraced(await traced('SELECT v.film_id AS id FROM lab.visit v', 'id'))).toEqual([])
   })
 
-  it('do not read a table that is closed to the login', async () => {
+  it('do not read a table that the login may not read', async () => {
     await database.query(`CREATE ROLE narrow_${process.pid} LOGIN; GRANT USAGE ON SCHEMA lab TO narrow_${process.pid};
       GRANT SELECT ON lab.casting, lab.person, lab.film TO narrow_${process.pid}`)
     const narrow = await Session.open(database.url, 'vitrina-narrow', new AbortController().signal)
@@ -411,7 +411,7 @@ describe('changes', () => {
     expect(await namedScopes(session, found, log)).toEqual(new Set(['["10"]', '["20"]']))
   })
 
-  it('find a combination of which two rows are gone, by the old images of the other', async () => {
+  it('find a combination that lost two rows, from the old images of either table', async () => {
     const found = await traced(SQL, 'id')
     await session.run(`INSERT INTO lab.person VALUES (1, 'p'); INSERT INTO lab.film VALUES (7, '', 'k', 1, 1);
       INSERT INTO lab.film_person VALUES (7, 1, 'act')`)
@@ -431,7 +431,7 @@ describe('changes', () => {
 })
 
 describe('recompute', () => {
-  it('gives rows once although a scope is written in two ways', async () => {
+  it('returns rows once if a scope is written in two ways', async () => {
     const found = await traced('SELECT e.price AS id, count(*) AS n FROM lab.event e GROUP BY e.price', 'id')
     await session.run('INSERT INTO lab.event VALUES (1, now(), 1, DEFAULT, 1.0, 1, NULL)')
     expect(await session.rows(found.recompute.lateral, [['1.0', '1.00']])).toHaveLength(1)

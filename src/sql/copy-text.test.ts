@@ -4,7 +4,7 @@ import { decodeLines, encodeLines } from './copy-text.js'
 const encoded = (rows: (string | null)[][]) =>
   Buffer.concat([...encodeLines(rows)].map((piece) => Buffer.from(piece)))
 
-it('gives back every value that it was given', () => {
+it('returns every value that was written', () => {
   const hard = ['', '\\N', '\\', '\\\\', 'a\tb\nc\rd\be\ff\vg', 'Солярис 🎬', '\u0001\uffff', 'n', '\\n']
   const rows = [[...hard], [null, ...hard.slice(1)], hard.map((value) => value.repeat(20_000))]
   const bytes = encoded(rows)

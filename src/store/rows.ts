@@ -2,8 +2,9 @@ import { inFieldOrder } from '../model/check.js'
 import type { Manager, Pipeline, Task } from '../model/pipeline.js'
 import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
 import { type PipelineColumns, specOf } from '../model/pipeline-spec.js'
-import type { HeldBack, PastAttempt, Run, Waiting } from '../model/run.js'
-import type { PipelineStatus, RunStatus } from '../model/status.js'
+import type { Run } from '../model/run.js'
+import type { PipelineStatus } from '../model/status.js'
+import { type Columns, fromColumns } from './from-columns.js'
 
 /** Timestamps are read as text: a JS Date drops microseconds. */
 export const PIPELINE_COLUMNS = `
@@ -47,86 +48,12 @@ export const RUN_COLUMNS = `
   r.batches, r.parts_total, r.parts_done, r.error, r.error_code, r.error_hint, r.held_back, CASE WHEN r.status <> 'REQUESTED' THEN NULL WHEN p.current_run_id = r.id THEN etl.why_waiting(p.id) ELSE etl.why_held(p.id) END AS waiting, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
   split_part(r.traceparent, '-', 2) AS trace_id, r.attempts`
 
-export interface RunRow {
-  id: string
-  pipeline_id: string
-  pipeline_name: string
-  status: RunStatus
-  trigger: string
-  attempt: number
-  strategy: string | null
-  way: string | null
-  guarantee: string | null
-  config_version: number
-  runner_id: string | null
-  requested_at: string
-  started_at: string | null
-  finished_at: string | null
-  duration_ms: number | null
-  rows_read: number
-  rows_written: number
-  rows_inserted: number
-  rows_updated: number
-  rows_unchanged: number
-  rows_deleted: number
-  rows_quarantined: number
-  rows_duplicate: number
-  batches: number
-  parts_total: number
-  parts_done: number
-  error: string | null
-  error_code: string | null
-  error_hint: string | null
-  held_back: HeldBack | null
-  waiting: Waiting | null
+export type RunRow = Columns<Omit<Run, 'cost'>> & {
   cost_blocks_read: number | null
   cost_wal_bytes: number | null
-  external_ref: string | null
-  cancel_requested: boolean
-  trace_id: string | null
-  attempts: PastAttempt[]
 }
 
-export function toRun(row: RunRow): Run {
-  return {
-    id: row.id,
-    pipelineId: row.pipeline_id,
-    pipelineName: row.pipeline_name,
-    status: row.status,
-    trigger: row.trigger,
-    attempt: row.attempt,
-    strategy: row.strategy,
-    way: row.way,
-    guarantee: row.guarantee,
-    configVersion: row.config_version,
-    runnerId: row.runner_id,
-    requestedAt: row.requested_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    durationMs: row.duration_ms,
-    rowsRead: row.rows_read,
-    rowsWritten: row.rows_written,
-    rowsInserted: row.rows_inserted,
-    rowsUpdated: row.rows_updated,
-    rowsUnchanged: row.rows_unchanged,
-    rowsDeleted: row.rows_deleted,
-    rowsQuarantined: row.rows_quarantined,
-    rowsDuplicate: row.rows_duplicate,
-    batches: row.batches,
-    partsTotal: row.parts_total,
-    partsDone: row.parts_done,
-    error: row.error,
-    errorCode: row.error_code,
-    errorHint: row.error_hint,
-    heldBack: row.held_back,
-    waiting: row.waiting,
-    cost:
-      row.cost_blocks_read === null || row.cost_wal_bytes === null
-        ? null
-        : { blocksRead: row.cost_blocks_read, walBytes: row.cost_wal_bytes },
-    externalRef: row.external_ref,
-    cancelRequested: row.cancel_requested,
-    traceId: row.trace_id,
-    attempts: row.attempts,
-  }
+export function toRun({ cost_blocks_read: blocksRead, cost_wal_bytes: walBytes, ...row }: RunRow): Run {
+  const cost = blocksRead === null || walBytes === null ? null : { blocksRead, walBytes }
+  return { ...fromColumns<Omit<Run, 'cost'>>(row), cost }
 }

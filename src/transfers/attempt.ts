@@ -322,7 +322,7 @@ async function openChain(
 ): Promise<TransformChain | null> {
   const names = transformNames(claim.pipeline)
   if (names.length === 0) return null
-  const output = { signal, said: ledger.transformOutput }
+  const output = { signal, onOutput: ledger.transformOutput }
   return resources.add(await transforms.open(names, columns, output))
 }
 

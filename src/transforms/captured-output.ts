@@ -10,8 +10,8 @@ export class CapturedOutput {
   #last = ''
 
   /** `first` owns lines printed outside any function, such as those of files being loaded. */
-  constructor(said: OutputListener, first: string) {
-    this.#output = said
+  constructor(onOutput: OutputListener, first: string) {
+    this.#output = onOutput
     this.#first = first
   }
 

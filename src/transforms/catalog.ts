@@ -24,7 +24,7 @@ export class LanguageCatalog {
     const { folder, extensions } = this.language
     const mark = await fingerprint(folder, extensions)
     if (this.#known?.mark !== mark) {
-      const known = { mark, list: this.#look() }
+      const known = { mark, list: this.#read() }
       this.#known = known
       // An interpreter that was missing may be installed without any file changing.
       known.list.then(
@@ -39,7 +39,7 @@ export class LanguageCatalog {
     if (this.#known === known) this.#known = null
   }
 
-  async #look(): Promise<LanguageList> {
+  async #read(): Promise<LanguageList> {
     const { folder, extensions, name } = this.language
     const files = await taskFiles(folder, extensions)
     if (files.length === 0) return { items: [], problems: [], missing: null }

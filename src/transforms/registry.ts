@@ -29,19 +29,19 @@ export class TransformRegistry implements TransformHosts {
   }
 
   async list(): Promise<TransformList> {
-    const { items, problems } = await this.#look()
+    const { items, problems } = await this.#list()
     return { items, problems }
   }
 
   async open(
     names: readonly string[],
     columns: readonly Column[],
-    options: { readonly signal: AbortSignal; readonly said: OutputListener },
+    options: { readonly signal: AbortSignal; readonly onOutput: OutputListener },
   ): Promise<TransformChain> {
-    const infos = names.length === 0 ? [] : findAll(names, await this.#look())
+    const infos = names.length === 0 ? [] : findAll(names, await this.#list())
     if (infos.length > 0) requireDistinct(columns)
     const plans = this.#plan(infos, columns)
-    const segments = plans.map((plan) => new Segment(plan, this.#limits, options.said))
+    const segments = plans.map((plan) => new Segment(plan, this.#limits, options.onOutput))
     const chain: Chain = new Chain(columns, segments, {
       signal: options.signal,
       closed: () => void this.#open.delete(chain),
@@ -60,7 +60,7 @@ export class TransformRegistry implements TransformHosts {
     await Promise.all([...this.#open].map((chain) => chain.close()))
   }
 
-  async #look(): Promise<LanguageList> {
+  async #list(): Promise<LanguageList> {
     const lists = await Promise.all(
       this.#catalogs.map(async (catalog) => {
         const list = await catalog.list()
@@ -115,7 +115,8 @@ function unknownTransforms(names: readonly string[], { items, problems }: Transf
     return { transform, detail: `No transform is registered as "${transform}".${more}` }
   })
   const [first] = problems
-  const files = first === undefined ? '' : ` ${problems.length} files have problems, first ${told(first)}`
+  const files =
+    first === undefined ? '' : ` ${problems.length} files have problems, first ${problemText(first)}`
   return new VitrinaError(
     'TRANSFORM_UNKNOWN',
     unknown.map(({ detail }) => detail).join(' '),
@@ -126,7 +127,7 @@ function unknownTransforms(names: readonly string[], { items, problems }: Transf
   )
 }
 
-const told = ({ file, message }: TransformList['problems'][number]) =>
+const problemText = ({ file, message }: TransformList['problems'][number]) =>
   message.includes(file) ? message : `${file}: ${message}`
 
 /** Two functions with the same name: neither is used, because it might be the wrong one. */

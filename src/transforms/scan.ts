@@ -25,12 +25,12 @@ export async function scan(language: Language, files: readonly string[]): Promis
   return { tasks, problems }
 }
 
-interface Look extends Scanned {
+interface BrokenOff extends Scanned {
   /** Number of files processed, at least one. */
   readonly seen: number
 }
 
-async function scanUntilBroken(language: Language, files: readonly string[]): Promise<Look> {
+async function scanUntilBroken(language: Language, files: readonly string[]): Promise<BrokenOff> {
   const tasks: LoadedTask[] = []
   const problems: FileProblem[] = []
   let seen = 0

@@ -56,11 +56,11 @@ export class Segment {
   #ending: Promise<void> = Promise.resolve()
   #starting: Promise<void> = Promise.resolve()
 
-  constructor(plan: SegmentPlan, limits: Limits, said: OutputListener) {
+  constructor(plan: SegmentPlan, limits: Limits, onOutput: OutputListener) {
     this.#plan = plan
     this.#limits = limits
     this.#working = plan.steps[0]!.name
-    this.#output = new CapturedOutput(said, this.#working)
+    this.#output = new CapturedOutput(onOutput, this.#working)
   }
 
   get columns(): readonly Column[] {

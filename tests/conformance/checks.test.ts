@@ -141,7 +141,7 @@ onEveryRoute((stand) => {
       expect(result).toMatchObject({ status: 'failed', failed_rows: first.length, sample: first.map(String) })
     })
 
-    it('quarantine: sets the rows aside with the name of the check and writes the others', async () => {
+    it('quarantine: quarantines the rows with the name of the check and writes the others', async () => {
       const mart = await items(stand(), poison)
       const checks = [check(definition, 'quarantine')]
       const { id } = await stand().pipeline({ sourceQuery: QUERY, targetTable: mart, batchSize: 500, checks })
@@ -177,7 +177,7 @@ onEveryRoute((stand) => {
       ...shape,
     })
 
-    it('lets good rows through and records that the check passed', async () => {
+    it('writes good rows and records that the check passed', async () => {
       const mart = await items(stand(), 'SELECT 1')
       const { id } = await stand().pipeline(spec(mart, 'fail'))
       for (const _ of [1, 2]) {
@@ -206,7 +206,7 @@ onEveryRoute((stand) => {
       ])
     })
 
-    it('sets bad rows aside, and writes them once they are corrected', async () => {
+    it('quarantines bad rows, and writes them once they are corrected', async () => {
       const mart = await items(stand(), poison)
       const { id } = await stand().pipeline(spec(mart, 'quarantine'))
       const run = await stand().run(id)
@@ -252,7 +252,7 @@ onEveryRoute((stand) => {
     expect(results.map(({ status }) => status)).toEqual(checks.map(() => 'passed'))
   })
 
-  it('a row that fails several checks is set aside once, under the first of them', async () => {
+  it('a row that fails several checks is quarantined once, under the first of them', async () => {
     const mart = await items(stand(), `UPDATE content.items SET amount = -1, title = NULL ${BAD}`)
     const checks = [
       check({ type: 'not_null', column: 'title' }, 'quarantine', 'first'),

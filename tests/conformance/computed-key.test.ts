@@ -58,7 +58,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), sourceQuery, 'analytics.two_keys')
   })
 
-  it('does not pass a transaction that is still open', async () => {
+  it('does not advance past a transaction that is still open', async () => {
     await stand().source.query(TABLES)
     const mart = { sourceQuery: STATS, targetTable: 'analytics.late', ...by('updated_at') }
     const { id } = await stand().pipeline(mart)
@@ -74,7 +74,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), STATS, 'analytics.late')
   })
 
-  it('starts again from a checkpoint that a user has set', async () => {
+  it('resumes from a checkpoint that a user has set', async () => {
     await stand().source.query(TABLES)
     const mart = { sourceQuery: STATS, targetTable: 'analytics.reset', ...by('updated_at') }
     const { id } = await stand().pipeline(mart)
@@ -106,7 +106,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), STATS, 'analytics.other_capture')
   })
 
-  it('reads every row of a query that does not show what its key follows', async () => {
+  it('reads every row if its key is computed in a way that it cannot follow', async () => {
     await stand().source.query(TABLES)
     const sourceQuery = STATS.replace(
       'greatest(d.modified, max(s.modified)) AS updated_at',

@@ -71,7 +71,7 @@ describe('a full pass into another database', () => {
     await isEqual()
   })
 
-  it('brings rows that are missing, and those that changed in the source', async () => {
+  it('writes rows that are missing, and those that changed in the source', async () => {
     await main.query('DELETE FROM analytics.item WHERE id IN (1, 500, 1000)')
     await source.query(`
       UPDATE content.item SET name = 'changed' WHERE id IN (2, 777);

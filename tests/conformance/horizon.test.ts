@@ -53,7 +53,7 @@ onEveryRoute((stand) => {
     },
   )
 
-  it('misses nothing when a number comes again, such as the second of an epoch', async () => {
+  it('misses nothing when a key value repeats, such as the second of an epoch', async () => {
     await stand().source.query(
       'CREATE TABLE content.epoch (id int PRIMARY KEY, at bigint NOT NULL); INSERT INTO content.epoch VALUES (5, 1), (6, 1), (7, 2)',
     )

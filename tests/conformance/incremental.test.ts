@@ -117,7 +117,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), 'content.broken_off', 'analytics.broken_off')
   })
 
-  it('leaves the checkpoint alone when there is nothing to read', async () => {
+  it('keeps the checkpoint when there is nothing to read', async () => {
     await stand().source.query('CREATE TABLE content.nothing (id int PRIMARY KEY, at timestamptz NOT NULL)')
     const { id } = await stand().pipeline({
       sourceQuery: 'SELECT * FROM content.nothing',
@@ -135,7 +135,7 @@ onEveryRoute((stand) => {
     })
   })
 
-  it('refuses a key that is NULL somewhere before anything is written', async () => {
+  it('rejects a key with NULL in any row before anything is written', async () => {
     await stand().source.query(
       "CREATE TABLE content.nullable (id int PRIMARY KEY, at timestamptz); INSERT INTO content.nullable VALUES (1, '2024-01-01'), (2, NULL)",
     )

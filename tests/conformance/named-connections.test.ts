@@ -18,7 +18,7 @@ const ROWS = `
 onRoutes(
   ROUTES.filter((route) => route.targetConnection !== null),
   (stand) => {
-    it('keeps the checkpoint beside the rows, and a copy of it in the main database', async () => {
+    it('stores the checkpoint next to the rows, and a copy of it in the main database', async () => {
       await stand().source.query(ROWS)
       const { id } = await stand().pipeline({
         sourceQuery: 'SELECT * FROM content.dated',
@@ -38,7 +38,7 @@ onRoutes(
       expect(await stateOf(stand().main, id)).toEqual(state)
     })
 
-    it('believes the checkpoint beside the rows, whatever the copy says', async () => {
+    it('uses the checkpoint next to the rows, whatever the copy contains', async () => {
       const { id } = await stand().pipeline({
         sourceQuery: 'SELECT * FROM content.dated',
         targetTable: 'analytics.believed',
@@ -52,7 +52,7 @@ onRoutes(
       expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_read: 0 })
     })
 
-    it('needs no right to create anything where the state has its place already', async () => {
+    it('needs no right to create anything if the table of checkpoints exists', async () => {
       await stand().target.query(`
         DROP ROLE IF EXISTS conformance_writer; CREATE ROLE conformance_writer LOGIN PASSWORD 'conformance';
         GRANT USAGE ON SCHEMA etl, analytics TO conformance_writer; GRANT CREATE ON SCHEMA analytics TO conformance_writer;
@@ -74,7 +74,7 @@ onRoutes(
   },
 )
 
-it('takes a connection to the main database for what it is', async () => {
+it('recognizes a connection to the main database', async () => {
   const database = await aDatabase({ cinema: true })
   await database.query(ROWS)
   await aRunner(database, { env: { VITRINA_CONNECTION_SELF_URL: database.url } })
@@ -90,7 +90,7 @@ it('takes a connection to the main database for what it is', async () => {
   )
 })
 
-it('says which connection is not known', async () => {
+it('names a connection that does not exist', async () => {
   const database = await aDatabase({ cinema: true })
   await aRunner(database)
   const { id } = await aPipeline(database, { sourceConnection: 'nowhere' })

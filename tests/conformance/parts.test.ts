@@ -204,7 +204,7 @@ describe('parts of a run', () => {
     expect(content).toBe(source)
   })
 
-  it('are chosen by auto for a large table, and validate says why others are one stream', async () => {
+  it('are chosen by auto for a large table, and validate reports why others are one stream', async () => {
     const main = await aDatabase()
     await main.query(`
       CREATE SCHEMA IF NOT EXISTS content;

@@ -115,7 +115,7 @@ onEveryRoute((stand) => {
     },
   )
 
-  it('R4.6: keeps to the size of batches that was set, and to the order, whatever the width of the rows', async () => {
+  it('R4.6: keeps the configured batch size and the order, whatever the width of the rows', async () => {
     await stand().source.query(
       "CREATE TABLE content.ragged (id int PRIMARY KEY, note text); INSERT INTO content.ragged SELECT n, repeat('x', (random() * 3000)::int) FROM generate_series(1, 3000) n; ANALYZE content.ragged",
     )
@@ -138,7 +138,7 @@ onEveryRoute((stand) => {
     }
   })
 
-  it('finds a size by itself when none is set', async () => {
+  it('chooses a batch size if none is set', async () => {
     await stand().source.query(
       "CREATE TABLE content.auto (id int PRIMARY KEY, note text); INSERT INTO content.auto SELECT n, 'note' FROM generate_series(1, 60000) n; ANALYZE content.auto",
     )
@@ -190,7 +190,7 @@ onEveryRoute((stand) => {
     }
   })
 
-  it('pauses between batches and resumes at the very next row', async () => {
+  it('pauses between batches and resumes at the next row', async () => {
     await stand().source.query(
       'CREATE TABLE content.paused (id int PRIMARY KEY); INSERT INTO content.paused SELECT generate_series(1, 3000); ANALYZE content.paused',
     )

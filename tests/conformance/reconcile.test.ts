@@ -75,7 +75,7 @@ onEveryRoute((stand) => {
       expect(await compare(id)).toEqual(EQUAL)
     })
 
-  it('does not mind a transaction that is open in the mart since before the run', async () => {
+  it('ignores a transaction in the mart that began before the run', async () => {
     const { source, target } = stand()
     const { id } = await stand().pipeline({
       ...(await aTable(stand(), 'beside_old', 20)),
@@ -153,7 +153,7 @@ onEveryRoute((stand) => {
     })
   })
 
-  it('says how many rows it cannot decide about, where changes cannot be followed to a key', async () => {
+  it('reports how many rows are undecided, if changes cannot be followed to a key', async () => {
     const { source, target } = stand()
     await aTable(stand(), 'odd', 100)
     const { id } = await stand().pipeline({
@@ -196,7 +196,7 @@ onEveryRoute((stand) => {
     })
   })
 
-  it('proves a repair by comparing again, and fails when the mart does not keep what it was given', async () => {
+  it('verifies a repair by comparing again, and fails if the mart does not keep the written values', async () => {
     const { main, target } = stand()
     const { id } = await stand().pipeline(await aTable(stand(), 'stubborn', 50))
     await stand().run(id)

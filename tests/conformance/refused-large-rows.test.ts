@@ -21,7 +21,7 @@ onEveryRoute((stand) => {
   const replay = (id: number) =>
     stand().main.query("UPDATE etl.etl_quarantine SET status = 'REPLAY_REQUESTED' WHERE id = $1", [id])
 
-  it('sets apart a row that is larger than a message may be, writes the others, and replays it by its key', async () => {
+  it('quarantines a row that is larger than a message may be, writes the others, and replays it by its key', async () => {
     await stand().source.query(`
       CREATE TABLE content.heavy (id int PRIMARY KEY, amount int, note text, body text, raw bytea);
       ALTER TABLE content.heavy ALTER body SET STORAGE EXTERNAL, ALTER raw SET STORAGE EXTERNAL;

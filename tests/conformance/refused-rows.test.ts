@@ -56,7 +56,7 @@ onEveryRoute((stand, route) => {
     labels: ([how, , name]) => [how, name],
   })
   for (const [how, relation, name, columns, poison, sqlstate] of sample)
-    it(`${how}: sets apart the rows that ${name} refuses and writes the others`, async () => {
+    it(`${how}: quarantines the rows that ${name} rejects and writes the others`, async () => {
       await numbers(stand())
       await stand().source.query(`UPDATE content.numbers SET ${poison} WHERE id IN (777, 3999)`)
       const mart = `analytics."${how} ${name}"`
@@ -128,7 +128,7 @@ onEveryRoute((stand, route) => {
     })
   }
 
-  it('keeps every refused row, also those without a key and those whose keys read alike', async () => {
+  it('quarantines every rejected row, also those without a key and those whose keys have the same text', async () => {
     await stand().target.query(
       'CREATE TABLE analytics.keyless (a text, b text, n int CHECK (n > 0), PRIMARY KEY (a, b))',
     )

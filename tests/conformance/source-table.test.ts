@@ -41,7 +41,7 @@ describe('a table as source', () => {
       }
     })
 
-    it('is read from its checkpoint on', async () => {
+    it('is read from its checkpoint', async () => {
       await stand().source.query(`
         CREATE TABLE content.ticks (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
         CREATE INDEX ON content.ticks (at, id);

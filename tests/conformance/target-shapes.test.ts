@@ -67,7 +67,7 @@ onEveryRoute((stand) => {
     )
   })
 
-  it('lets the triggers of the mart do their work', async () => {
+  it('fires the triggers of the mart', async () => {
     await stand().target.query(`
       CREATE TABLE analytics.triggered (id int PRIMARY KEY, note text, amount int, touched int NOT NULL DEFAULT 0);
       CREATE FUNCTION analytics.touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.touched := NEW.touched + 1; RETURN NEW; END $$;
@@ -81,7 +81,7 @@ onEveryRoute((stand) => {
     ).toEqual(['(1)'])
   })
 
-  it('says how a trigger has to name what it uses', async () => {
+  it('explains that a trigger has to qualify the names that it uses', async () => {
     await stand().target.query(`
       CREATE TABLE public.seen (id int);
       CREATE TABLE analytics.watched (id int PRIMARY KEY, note text, amount int);

@@ -115,7 +115,7 @@ onEveryRoute((stand) => {
     )
   })
 
-  it('takes names of any kind', async () => {
+  it('accepts names of any kind', async () => {
     const columns =
       '"Id" int PRIMARY KEY, "select" text, "with ""quotes""" text, "имя" text, "a.b" text, "💥" text, mart text, batch text, source text, excluded text, kept text'
     await aSource(
@@ -166,7 +166,7 @@ onEveryRoute((stand) => {
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 1 })
   })
 
-  it('leaves other columns of the mart to their defaults, and alone afterwards', async () => {
+  it('fills other columns of the mart with their defaults, and leaves them unchanged afterwards', async () => {
     await aSource(stand(), 'content.fewer', 'id int PRIMARY KEY, note text', "VALUES (1, 'a'), (2, 'b')")
     await stand().target.query(
       "CREATE TABLE analytics.more (note text, stamp text NOT NULL DEFAULT 'default', own text, id int PRIMARY KEY, serial int GENERATED ALWAYS AS IDENTITY)",
@@ -206,7 +206,7 @@ onEveryRoute((stand) => {
     expect(await rowTexts(stand().target, 'SELECT id, n, t FROM analytics.wide')).toEqual(['(1,2,abc)'])
   })
 
-  it('brings a key that looks different now, although it is equal', async () => {
+  it('writes a key whose text has changed, although it is equal', async () => {
     await aSource(
       stand(),
       'content.scaled',

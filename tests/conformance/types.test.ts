@@ -155,7 +155,7 @@ async function columnsOf(stand: Stand, side: 'source' | 'target', table: string)
 }
 
 onEveryRoute((stand, route) => {
-  it('brings every type as it left, into columns of that very type, and finds nothing to change the second time', async () => {
+  it('transfers every type unchanged into a column of the same type, and changes nothing the second time', async () => {
     await fillEveryType(stand())
     const { id } = await stand().pipeline({
       sourceQuery: 'SELECT * FROM content.every_type',
@@ -190,7 +190,7 @@ onEveryRoute((stand, route) => {
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0, rows_updated: 1 })
   })
 
-  it('brings the types of expressions, also where they have no length', async () => {
+  it('keeps the types of expressions, also those without a length', async () => {
     const sourceQuery = `SELECT 1 AS id, B'101' AS bits, 'ab'::bpchar AS padded, 'x'::varchar AS name, 1.50 AS number, 'text' AS literal, NULL AS nothing, now() - now() AS span`
     const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.expressions' })
 
@@ -214,7 +214,7 @@ onEveryRoute((stand, route) => {
   // Within one database both sides have the same types.
   if (route.sourceConnection === route.targetConnection) return
 
-  it('says which type is missing where the mart is to be', async () => {
+  it('names a type that is missing in the database of the mart', async () => {
     await stand().source.query("CREATE TYPE content.only_here AS ENUM ('a')")
     const { id } = await stand().pipeline({
       sourceQuery: "SELECT 1 AS id, 'a'::content.only_here AS kind",
@@ -227,7 +227,7 @@ onEveryRoute((stand, route) => {
     expect(run.error).toContain('type "content.only_here" does not exist')
   })
 
-  it('fails, and says why, when a type of the target lacks a label that a row has', async () => {
+  it('fails with the reason if a type of the target lacks a label that a row has', async () => {
     await stand().source.query("CREATE TYPE content.grown AS ENUM ('a', 'b')")
     await stand().target.query("CREATE TYPE content.grown AS ENUM ('a')")
     const { id } = await stand().pipeline({

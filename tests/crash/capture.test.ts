@@ -185,7 +185,7 @@ async function dropSource(source: TestDatabase): Promise<void> {
   await source.drop()
 }
 
-describe('R3.2 R3.7 a mart that follows its source loses and doubles nothing when a runner is struck:', () => {
+describe('R3.2 R3.7 a mart that follows its source loses and doubles nothing when a runner is killed or frozen:', () => {
   it.each(CASES.map((one) => [one.title, one] as const))('%s', (_, one) => {
     const outcome = outcomes.get(one)!
     if (outcome instanceof Error) throw outcome

@@ -52,7 +52,7 @@ async function dieAgain(point: string, warehouse: boolean): Promise<Deaths> {
   return { mart, killed, run: await runById(mart.main, runId) }
 }
 
-describe('R3.7 a pipeline that brings its runner down again and again', () => {
+describe('R3.7 a pipeline whose runner dies again and again', () => {
   const deaths = new Map<string, Deaths | Error>()
   // At once, before the first test: most of the time is spent waiting for leases to end.
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('R3.7 a pipeline that brings its runner down again and again', () => {
     },
   )
 
-  it('but makes progress with every life is not given up', async () => {
+  it('is not given up if every attempt makes progress', async () => {
     const { mart, killed, run: ended } = deathsAt('batch.committed')
     // Five batches, and each runner dies after one of them; the sixth finds nothing left to write.
     expect(killed).toBe(5)

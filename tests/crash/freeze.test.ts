@@ -54,7 +54,7 @@ async function takenOver(mart: CountedMart, runId: string): Promise<void> {
   })
 }
 
-describe('R3.2 a runner that was frozen past its lease and wakes up commits nothing any more, at', () => {
+describe('R3.2 a runner that was frozen past its lease and wakes up commits nothing, at', () => {
   it.each(CASES.map((one) => [one.title, one] as const))('%s', (_, one) => {
     const outcome = outcomes.get(one)!
     if (outcome instanceof Error) throw outcome
@@ -67,7 +67,7 @@ describe('R3.2 a runner that was frozen past its lease and wakes up commits noth
   })
 
   // Rows stand in a sink before their checkpoint only there: tests/conformance/sinks kills the runner at that point.
-  it('every failpoint there is between databases', () => {
+  it('reaches every failpoint between databases', () => {
     const reached = [...outcomes].filter(([, outcome]) => !(outcome instanceof Error))
     expect(new Set(reached.map(([one]) => one.point.split('@')[0]))).toEqual(
       new Set(FAILPOINTS.filter((point) => !['batch.written', 'part.sent'].includes(point))),

@@ -27,7 +27,7 @@ describe('R3.7 R4.5 loses and doubles nothing when the runner is killed at', () 
   })
 
   // Rows stand in a sink before their checkpoint only there: tests/conformance/sinks kills the runner at that point.
-  it('every failpoint there is between databases', () => {
+  it('reaches every failpoint between databases', () => {
     const reached = [...outcomes].filter(([, outcome]) => !(outcome instanceof Error))
     expect(new Set(reached.map(([one]) => one.point.split('@')[0]))).toEqual(
       new Set(FAILPOINTS.filter((point) => !['batch.written', 'part.sent'].includes(point))),

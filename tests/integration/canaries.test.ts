@@ -66,7 +66,6 @@ it('R6.3 shows no secret in any response, log line, run or metric, whatever fail
       sinks: [],
     },
   })
-  onTestFinished(() => api.close())
 
   const answers: string[] = []
   for (const side of ['sourceConnection', 'targetConnection'] as const) {

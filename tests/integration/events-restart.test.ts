@@ -65,7 +65,6 @@ it('continues over a real restart of the database, for clients that stay and cli
   await grantRoles({ administratorUrl: url, sourceSchemas: [], targetSchemas: ['analytics'] })
   const api = anApi(metaUrl(url))
   await api.app.listen({ host: '127.0.0.1', port: 0 })
-  onTestFinished(() => api.close())
   const steady = await openStream(api.app, HEADERS)
   const first = await openStream(api.app, HEADERS)
   await tell(url, 'before')

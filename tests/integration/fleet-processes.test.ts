@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { countWrites } from '../support/counted-mart.js'
@@ -58,7 +58,6 @@ describe('R7.5 R3.2 runners as separate processes, with many pipelines', () => {
   it('execute each run once, also if one is killed and one is stopped meanwhile, and report what they hold', async () => {
     const database = await aFleetOfPipelines()
     const api = anApi(database.loginUrl('meta'))
-    onTestFinished(() => api.close())
     const env = {
       DATABASE_URL: database.url,
       RUNNER_POLL_INTERVAL_MS: '50',

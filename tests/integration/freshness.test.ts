@@ -41,7 +41,6 @@ beforeEach(async () => {
     readerUrl: database.loginUrl('reader'),
     sourceSchemas: ['content', 'analytics'],
   })
-  onTestFinished(() => api.close())
 })
 
 /** Data that may be one second old, so that it is too old soon. */
@@ -494,7 +493,6 @@ def slow(rows):
 
 it('a breach is noted once by several APIs, sent with its cause, and noted again when the data is fresh', async () => {
   const other = anApi(database.loginUrl('meta'))
-  onTestFinished(() => other.close())
   await other.app.ready()
   await api.app.ready()
   await database.query(

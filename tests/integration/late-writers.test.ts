@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from '../support/builders.js'
 import { signature } from '../support/counted-mart.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { createEvents, writeLate } from '../support/late-writers.js'
-import { aRunner, type TestRunner } from '../support/runner.js'
+import { aRunner } from '../support/runner.js'
 import { type RunRow, run } from '../support/runs.js'
 
 const WRITERS = 6
@@ -25,7 +25,6 @@ interface Followed {
 
 let main: TestDatabase
 let warehouse: TestDatabase
-let runner: TestRunner
 const pipelines = new Map<string, Followed>()
 const runs = new Map<string, RunRow[]>()
 
@@ -61,7 +60,7 @@ beforeAll(async () => {
   await createEvents(main)
   for (const capture of Object.keys(CAPTURES))
     for (const way of ['pushdown', 'relay']) await follow(capture, way)
-  runner = await aRunner(main, {
+  await aRunner(main, {
     env: { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url, RUNNER_CONCURRENCY: '6' },
   })
   let writing = true
@@ -81,8 +80,6 @@ beforeAll(async () => {
   })
   await Promise.all(followed)
 }, 120_000)
-
-afterAll(() => runner?.stop())
 
 describe('R4.4 six writers that commit late and out of order', () => {
   const names = Object.keys(CAPTURES).flatMap((capture) =>

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { anApi } from '../support/api.js'
 import { type Ended, runCommand } from '../support/commands.js'
@@ -187,7 +187,6 @@ describe.each(['transaction', 'statement'] as const)('behind a PgBouncer in %s m
       connections: ['warehouse'],
       urls: new Map([['warehouse', warehouse]]),
     })
-    onTestFinished(() => api.close())
     const validation = await api.post(`/pipelines/${pipeline.id}/validate`)
     expect(validation.json()).toMatchObject({ valid: false, errors: [{ code: 'POOLER_UNSUITABLE' }] })
     const comparison = await api.get(`/pipelines/${pipeline.id}/reconcile`)

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { Database } from '../../src/store/database.js'
 import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
-import { aRunner, type TestRunner } from '../support/runner.js'
+import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 
 const at = (url: string, change: (to: URL) => void) => {
@@ -25,7 +25,6 @@ const NARROW = `
 
 let main: TestDatabase
 let mart: TestDatabase
-let runner: TestRunner
 let api: TestApi
 beforeAll(async () => {
   main = await aDatabase({ cinema: true })
@@ -38,18 +37,13 @@ beforeAll(async () => {
   const env = Object.fromEntries(
     [...urls].map(([name, url]) => [`VITRINA_CONNECTION_${name.toUpperCase()}_URL`, url]),
   )
-  runner = await aRunner(main, { env })
+  await aRunner(main, { env })
   api = anApi(main.loginUrl('meta'), {
     readerUrl: main.loginUrl('reader'),
     connections: [...urls.keys()],
     urls,
   })
 })
-afterAll(async () => {
-  await runner?.stop()
-  await api?.close()
-})
-
 const films = (overrides: PipelineOverrides = {}) =>
   aPipeline(main, {
     sourceQuery: 'SELECT id AS film_id, title FROM content.film_work',

@@ -21,7 +21,7 @@ it('R1.3: every index that ships is looked at here', () => {
 })
 
 for (const pipeline of pipelines)
-  it(`R1.3: ${pipeline.name} holds what the sources say, at first and after inserts, updates and deletes`, async (context) => {
+  it(`R1.3: ${pipeline.name} equals the sources, at first and after inserts, updates and deletes`, async (context) => {
     if ('missing' in server) return context.skip(server.missing)
     const index = lab.name()
     const database = await aDatabase({ cinema: true })

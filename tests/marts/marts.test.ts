@@ -60,7 +60,7 @@ it('R1.3: every mart that ships is looked at here', () => {
 })
 
 describe.each(pipelines.filter(({ name }) => name !== 'film_rating_agg_incremental'))('$name', (pipeline) => {
-  it('R1.3: holds row by row what the sources say, at first and after inserts, updates and deletes', async () => {
+  it('R1.3: equals the sources row by row, at first and after inserts, updates and deletes', async () => {
     await aCinema(pipeline)
     expect(await run(database, pipeline.id)).toMatchObject({ status: 'SUCCESS', error: null })
     await expectEqual(pipeline, 'the first load')
@@ -75,7 +75,7 @@ describe.each(pipelines.filter(({ name }) => name !== 'film_rating_agg_increment
 describe('film_rating_agg_incremental', () => {
   const pipeline = named('film_rating_agg_incremental')
 
-  it('R1.3: reads only films with new or changed ratings, and holds row by row what the sources say', async () => {
+  it('R1.3: reads only films with new or changed ratings, and equals the sources row by row', async () => {
     await aCinema(pipeline)
     expect(await run(database, pipeline.id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 71 })
     await expectEqual(pipeline, 'the first load')
@@ -148,7 +148,7 @@ describe('scrolling_showcase', () => {
     expect([...seen].filter((one) => one !== before && one !== after)).toEqual([])
   })
 
-  it('R4.3: lets a reader who began to scroll before a refresh scroll to the old end', async () => {
+  it('R4.3: shows a reader who began to scroll before a refresh the old rows to the end', async () => {
     await aCinema(pipeline)
     await run(database, pipeline.id)
     const scroll = (after: number) => ({

@@ -19,7 +19,6 @@ beforeAll(async () => {
 describe('event streams', () => {
   async function aServer(streams: { total: number; perToken: number }) {
     const api = anApi(database.loginUrl('meta'), { streams })
-    onTestFinished(() => api.close())
     await api.app.listen({ host: '127.0.0.1', port: 0 })
     const token = async () => (await api.post('/tokens', { name: 'x', role: 'viewer' })).json().token
     const open = async (bearer: string) => {
@@ -100,7 +99,6 @@ describe('a preview', () => {
   it('is small, however many columns its rows have and however long their values are', async () => {
     const patience = { query: 120_000, transforms: 120_000 }
     const api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), patience })
-    onTestFinished(() => api.close())
     const names = Array.from({ length: 300 }, (_, n) => `c${n}`)
     const columns = names.map((name) => `repeat(n::text, 1990) AS ${name}`)
     const seen = await api.post('/preview?limit=200', {
@@ -123,7 +121,6 @@ describe('the metrics of a large fleet', () => {
   it('are small, count everything, and name what needs attention', async () => {
     const large = await aDatabase()
     const api = anApi(large.loginUrl('meta'), { metricsPipelines: 100 })
-    onTestFinished(() => api.close())
     await aPipeline(large, { name: 'first' })
     await large.query(
       `INSERT INTO etl.etl_pipelines (name, description, source_query, target_table, mode, key_columns)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -27,7 +27,6 @@ beforeAll(async () => {
     GRANT SELECT ON ALL TABLES IN SCHEMA analytics TO vitrina_meta`)
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
 })
-afterAll(() => api.close())
 
 const relationship = (to: string) => ({
   ...{ name: 'related', type: 'relationship', column: 'film_id', to, to_column: 'id', on_failure: 'warn' },

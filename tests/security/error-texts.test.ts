@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
 })
-afterAll(() => api.close())
 
 /** 20 MB in the message of PostgreSQL; neither the text shows the size nor the guard computes it. */
 const QUOTING = "SELECT repeat('y', ascii('z') * 164000)::int AS film_id"

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { Guesses } from '../../src/api/auth/guesses.js'
 import { readSettings } from '../../src/config/settings.js'
 import { type ApiOptions, anApi, type TestApi, TOKEN } from '../support/api.js'
@@ -16,7 +16,6 @@ const LIMIT = 30
 /** As it is served; its administrator has a token that a person could have chosen. */
 function aGuardedApi(options: ApiOptions = {}) {
   const api: TestApi = anApi(database.loginUrl('meta'), { wrongTokens: LIMIT, ...options })
-  onTestFinished(() => api.close())
   const ask = async (token: string, from: string, headers: Record<string, string> = {}) =>
     (
       await api.app.inject({

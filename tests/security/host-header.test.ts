@@ -1,5 +1,5 @@
 import { type AddressInfo, connect } from 'node:net'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../support/api.js'
 import { aDatabase } from '../support/database.js'
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
   api = anApi((await aDatabase()).loginUrl('meta'))
   await api.app.listen({ host: '127.0.0.1', port: 0 })
 })
-afterAll(() => api.close())
 
 /** The whole answer to these bytes. */
 function send(lines: readonly string[]): Promise<string> {

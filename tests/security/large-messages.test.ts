@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createPool, LimitedClient } from '../../src/postgres/client.js'
 import { Session } from '../../src/postgres/session.js'
 import { anApi, type TestApi } from '../support/api.js'
@@ -91,7 +91,6 @@ describe('the API', () => {
   beforeAll(() => {
     api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
   })
-  afterAll(() => api.close())
 
   it.each(inTurn(['/validate', '/validate?quick=true'], 0))(
     'reports it at %s and continues',

@@ -245,7 +245,6 @@ describe('secrets of channels', () => {
       OPENLINEAGE_API_KEY: 'secret-api-key',
     }
     const api = anApi(database.loginUrl('meta'), { env })
-    onTestFinished(() => api.close())
     for (const channel of Object.keys(channels)) await aRule(database, { channel })
     await (await aReportingPipeline(database)).fail()
     await aDispatcher(database, { env, mostAttempts: 1 }).deliver()
@@ -341,7 +340,6 @@ describe('one rule, channel or caller', () => {
     const database = await aDatabase()
     const receiver = await anHttpReceiver()
     const api = anApi(database.loginUrl('meta'), { env: webhookEnv(receiver.url) })
-    onTestFinished(() => api.close())
     const test = () => api.post('/notifications/test', { channel: 'hook' })
     const answers = await Promise.all(Array.from({ length: 20 }, test))
     const refused = answers.filter(({ statusCode }) => statusCode === 429)
@@ -352,7 +350,6 @@ describe('one rule, channel or caller', () => {
   it('cannot create rules without end', async () => {
     const database = await aDatabase()
     const api = anApi(database.loginUrl('meta'), { env: webhookEnv('http://127.0.0.1:1') })
-    onTestFinished(() => api.close())
     await database.query(
       "INSERT INTO etl.etl_notification_rules (name, events, channel) SELECT 'r' || n, '{failed}', 'hook' FROM generate_series(1, 199) AS n",
     )

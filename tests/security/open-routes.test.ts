@@ -15,7 +15,6 @@ beforeAll(async () => {
 
 function aLimitedApi(options: ApiOptions = {}, url = database.loginUrl('meta')) {
   const api = anApi(url, { rateLimit: 20, ...options })
-  onTestFinished(() => api.close())
   return async (path: string, remoteAddress = '198.51.100.1', headers: Record<string, string> = {}) =>
     (await api.app.inject({ url: path, remoteAddress, headers })).statusCode
 }

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
-import { aRunner, type TestRunner } from '../support/runner.js'
+import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 
 /** Each is readable by itself: it lies in an allowed schema. Its rows do not. */
@@ -25,18 +25,12 @@ const PARENTS = `
 
 let database: TestDatabase
 let api: TestApi
-let runner: TestRunner
 beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   await database.query(PARENTS)
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
-  runner = await aRunner(database)
+  await aRunner(database)
 })
-afterAll(async () => {
-  await runner.stop()
-  await api.close()
-})
-
 const draft = (source: object) => ({ ...source, target_table: 'analytics.visits', key_columns: ['id'] })
 
 describe('rows in a schema that is not allowed', () => {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../support/api.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { type BrowserHeaders, signIn } from '../support/sign-in.js'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 type Method = 'GET' | 'POST' | 'DELETE'
 const ask = (headers: Record<string, string>, url: string, method: Method = 'GET', payload?: object) =>

@@ -54,7 +54,6 @@ async function aSilentServer() {
 
 async function anApiWith(options: Parameters<typeof anApi>[1]) {
   const api: TestApi = anApi(database.loginUrl('meta'), options)
-  onTestFinished(() => api.close())
   const token = async (role: string) => (await api.post('/tokens', { name: role, role })).json().token
   const ask = (bearer: string, url: string, payload?: object) =>
     api.app.inject({
@@ -270,7 +269,7 @@ describe('hosts of tasks for checks', () => {
   it('wait for a place, and get one as soon as it is free', async () => {
     const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
     const limited = limitedHosts(hosts, { most: 1, patienceMs: 60_000 })
-    const options = { signal: new AbortController().signal, said: () => {} }
+    const options = { signal: new AbortController().signal, onOutput: () => {} }
     const first = await limited.open(['same'], COLUMNS, options)
     let isOpen = false
     const second = limited.open(['same'], COLUMNS, options).finally(() => {
@@ -287,7 +286,7 @@ describe('hosts of tasks for checks', () => {
   it('are refused when none becomes free, and a place is not lost by giving up', async () => {
     const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
     const limited = limitedHosts(hosts, { most: 1, patienceMs: 20 })
-    const options = { signal: new AbortController().signal, said: () => {} }
+    const options = { signal: new AbortController().signal, onOutput: () => {} }
     const first = await limited.open(['same'], COLUMNS, options)
     await expect(limited.open(['same'], COLUMNS, options)).rejects.toMatchObject({ code: 'TOO_MANY_CHECKS' })
     await first.close()

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
-import { aRunner, type TestRunner } from '../support/runner.js'
+import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 
 /** Each mart is an allowed target by its name. Rows written to it, or deleted from it, are in another table. */
@@ -52,18 +52,12 @@ const REFUSED = [
 
 let database: TestDatabase
 let api: TestApi
-let runner: TestRunner
 beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   await database.query(MARTS)
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
-  runner = await aRunner(database)
+  await aRunner(database)
 })
-afterAll(async () => {
-  await runner.stop()
-  await api.close()
-})
-
 describe('a mart whose rows are stored outside the allowed targets', () => {
   it.each(REFUSED)('is refused by validation, comparison and runs: %s', async (_what, name, message) => {
     const targetTable = `analytics.${name}`

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { descendantsOf } from '../support/proc.js'
-import { aRunner, type TestRunner } from '../support/runner.js'
+import { aRunner } from '../support/runner.js'
 import { type RunRow, requestRun, run, runById } from '../support/runs.js'
 import { sampleOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
@@ -43,7 +43,6 @@ function peakMb(pid: number): number {
 
 let database: TestDatabase
 /** In this process, which is therefore measured too. */
-let runner: TestRunner
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrina test '))
   await mkdir(join(folder, 'pipelines/typescript'), { recursive: true })
@@ -53,7 +52,7 @@ beforeAll(async () => {
     VITRINA_TYPESCRIPT_TASKS: join(folder, 'pipelines/typescript'),
     VITRINA_TASK_MEMORY_MB: String(LIMIT_MB),
   }
-  runner = await aRunner(database, { env, retryWaitsMs: [10] })
+  await aRunner(database, { env, retryWaitsMs: [10] })
   return () => rm(folder, { recursive: true })
 })
 
@@ -65,8 +64,6 @@ const pipelineWith = (body: string) =>
       { taskType: 'PYTHON', body },
     ],
   })
-
-afterAll(() => runner.stop())
 
 /** The run, the most memory that any of its hosts had, and by how much the runner grew. */
 async function watchedRun(pipelineId: string): Promise<{ run: RunRow; peak: number; growth: number }> {
@@ -93,7 +90,7 @@ describe('a TypeScript function that takes more memory than allowed', () => {
     labels: (name) => [name === 'heap' ? 'V8' : 'watch'],
   })
   for (const name of sample)
-    it(`ends, and the run says so: ${name}`, { timeout: 150_000 }, async (context) => {
+    it(`ends, and the run reports it: ${name}`, { timeout: 150_000 }, async (context) => {
       if (process.platform !== 'linux') return context.skip('the memory of a process is read in /proc')
       const { run, peak, growth } = await watchedRun((await pipelineWith(name)).id)
       expect(run).toMatchObject({

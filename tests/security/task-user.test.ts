@@ -69,7 +69,7 @@ describe('VITRINA_TASK_USER', () => {
       expect(await own.run(name, COLUMNS, [['1', secret]])).toEqual([['0', 'DATABASE_URL=postgres://…']])
   })
 
-  it('says which folder that account cannot read', async (context) => {
+  it('names the folder that the account cannot read', async (context) => {
     requireAccounts(context)
     const tasks = await someTasks(FILES, USER)
     await chmod(tasks.folder, 0o700)

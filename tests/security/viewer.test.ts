@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -20,7 +20,6 @@ beforeAll(async () => {
   const [first] = await database.query<{ title: string }>('SELECT title FROM content.film_work LIMIT 1')
   title = first!.title
 })
-afterAll(() => api.close())
 
 async function ask(role: string, method: 'GET' | 'POST', url: string, payload?: object) {
   const headers = { authorization: `Bearer ${tokens[role]}` }

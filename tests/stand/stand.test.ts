@@ -33,7 +33,7 @@ function idOf(name: string): string {
 }
 
 describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
-  it('is built and started by make up, which creates the secrets and says so', async () => {
+  it('is built and started by make up, which creates the secrets and reports it', async () => {
     expect(started.code, started.output).toBe(0)
     expect(started.output).toContain('Created deploy/.env with random secrets')
     expect(statSync(join(stand.folder, 'deploy/.env')).mode & 0o777).toBe(0o600)
@@ -223,7 +223,7 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     expect(await comparedCrowd()).toEqual(WHOLE_CROWD)
   })
 
-  it('says why it does not start with another password than the database was created with', {
+  it('reports why it does not start with another password than the database was created with', {
     timeout: MAKE_MS,
   }, async () => {
     const right = stand.secret('POSTGRES_PASSWORD')
@@ -238,7 +238,7 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     expect((await stand.make('up')).output).toContain('The console is at')
   })
 
-  it('says which port is taken', { timeout: MAKE_MS }, async () => {
+  it('names the port that is in use', { timeout: MAKE_MS }, async () => {
     expect(await stand.make('down')).toMatchObject({ code: 0 })
     const taken = createServer().listen(stand.ports.api, '127.0.0.1')
     await once(taken, 'listening')

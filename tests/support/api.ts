@@ -16,6 +16,7 @@ import { NotifyWakeups } from '../../src/store/wakeups.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { createMeter } from '../../src/telemetry/meter.js'
 import { createTransforms } from '../../src/transforms/index.js'
+import { closeAtEnd } from './close-at-end.js'
 
 export const TOKEN = 'a-token-for-tests-only'
 
@@ -65,8 +66,8 @@ export interface ApiOptions {
 }
 
 /**
- * `url` is that of the API's own login, so that a missing privilege fails a test and not a user. The caller closes
- * it.
+ * `url` is that of the API's own login, so that a missing privilege fails a test and not a user. Closed at the end of
+ * the test, or of the file.
  */
 export function anApi(url: string, options: ApiOptions = {}): TestApi {
   const lines: Record<string, unknown>[] = []
@@ -118,7 +119,13 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
   })
   const call = (request: InjectOptions) =>
     app.inject({ headers: { authorization: `Bearer ${TOKEN}` }, ...request })
-  return {
+  let closed: Promise<void> | null = null
+  const close = async () => {
+    await app.close()
+    await transforms.close()
+    await database.close()
+  }
+  const api: TestApi = {
     app,
     lines,
     call,
@@ -132,10 +139,8 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
         payload,
         headers: { authorization: `Bearer ${TOKEN}`, ...headers },
       }),
-    close: async () => {
-      await app.close()
-      await transforms.close()
-      await database.close()
-    },
+    close: () => (closed ??= close()),
   }
+  closeAtEnd(api.close)
+  return api
 }

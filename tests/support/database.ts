@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { inject, onTestFinished } from 'vitest'
+import { inject } from 'vitest'
 import { LOGINS, type Login, loginPassword } from '../../src/model/logins.js'
+import { closeAtEnd } from './close-at-end.js'
 import { type TestServer, urlOf, withClient } from './server.js'
 import { waitFor } from './wait.js'
+
+export { olderTransactionsEnded as allOlderEnded } from './older-transactions.js'
 
 /** A separate database for one test, or for one file if created in beforeAll. It drops itself. */
 export interface TestDatabase {
@@ -30,9 +33,6 @@ export interface DatabaseOptions {
   readonly server?: TestServer
 }
 
-/** What this file has not dropped yet. leaks.ts drops the rest after the file's last hook. */
-const living = new Set<TestDatabase>()
-
 export async function aDatabase({
   migrated = true,
   cinema = false,
@@ -48,8 +48,7 @@ export async function aDatabase({
     await client.query(`CREATE DATABASE ${server.prefix}${name} TEMPLATE ${template}${strategyOf(server)}`)
   })
   const database = new OwnDatabase(urlOf(server, name), server.url)
-  living.add(database)
-  dropWithTest(database)
+  closeAtEnd(() => database.drop())
   return database
 }
 
@@ -58,25 +57,12 @@ function strategyOf({ isInMemory = false, major }: TestServer): string {
   return isInMemory && major >= 15 ? ' STRATEGY FILE_COPY' : ''
 }
 
-export async function dropLiving(): Promise<void> {
-  const drops = await Promise.allSettled([...living].map((database) => database.drop()))
-  const failed = drops.flatMap((drop) => (drop.status === 'rejected' ? [drop.reason] : []))
-  if (failed.length > 0) throw failed[0]
-}
-
-function dropWithTest(database: TestDatabase): void {
-  try {
-    onTestFinished(() => database.drop())
-  } catch {
-    // Not inside a test but in beforeAll: it lives as long as its file.
-  }
-}
-
 class OwnDatabase implements TestDatabase {
   readonly url: string
   readonly #serverUrl: string
   readonly #clients: pg.Client[] = []
   #shared: Promise<pg.Client> | null = null
+  #dropped: Promise<void> | null = null
   /** The last of the queries on the shared client, which runs one at a time. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -109,8 +95,12 @@ class OwnDatabase implements TestDatabase {
     return (await answer).rows
   }
 
-  async drop(): Promise<void> {
-    if (!living.delete(this)) return
+  drop(): Promise<void> {
+    this.#dropped ??= this.#drop()
+    return this.#dropped
+  }
+
+  async #drop(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.end().catch(() => {})))
     const name = nameOf(this.url)
     await withClient(this.#serverUrl, async (server) => {
@@ -142,22 +132,4 @@ async function waitUntilAlone(server: pg.Client, name: string): Promise<void> {
   await waitFor(alone, { what: 'connections to be closed', timeoutMs: 3_000 }).catch(() => {
     throw new Error(`the test left connections open: ${left}`)
   })
-}
-
-/**
- * Waits for the transactions that other tests have open in the same server: what is older than one of them does not count
- * as read yet.
- */
-export async function allOlderEnded(database: TestDatabase): Promise<void> {
-  const [now] = await database.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid')
-  await waitFor(
-    async () => {
-      const [row] = await database.query<{ ended: boolean }>(
-        'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS ended',
-        [now!.xid],
-      )
-      return row!.ended
-    },
-    { what: 'older transactions to end' },
-  )
 }

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
+import { closeAllOfFile } from './close-at-end.js'
 import { endCommandHost } from './commands.js'
-import { dropLiving } from './database.js'
 import { keptProcesses } from './kept-processes.js'
 import { descendantsOf, processesWith } from './proc.js'
 import { endSpawned, MARK } from './processes.js'
@@ -13,7 +13,7 @@ import { waitFor } from './wait.js'
 afterAll(async () => {
   await endCommandHost()
   await endSpawned()
-  await dropLiving()
+  await closeAllOfFile()
   await waitUntilChildless()
 })
 

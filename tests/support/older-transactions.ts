@@ -1,11 +1,15 @@
-import type { TestDatabase } from './database.js'
+import type { QueryResultRow } from 'pg'
 import { waitFor } from './wait.js'
+
+interface Queried {
+  query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>
+}
 
 /**
  * Until every transaction has ended that is open now, also those of other tests on the same server. Before that, a run
  * counts all later rows as changed, and a comparison takes them for rows that are on their way.
  */
-export async function olderTransactionsEnded(database: TestDatabase): Promise<void> {
+export async function olderTransactionsEnded(database: Queried): Promise<void> {
   const [now] = await database.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id')
   await waitFor(
     async () =>

@@ -1,21 +1,26 @@
-import { onTestFinished } from 'vitest'
 import type { BatchRecord, Claim } from '../../src/model/claim.js'
 import { NO_ROWS } from '../../src/model/run.js'
 import { Database } from '../../src/store/database.js'
 import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
 import { aPipeline, type PipelineOverrides } from './builders.js'
-import { aDatabase } from './database.js'
+import { closeAtEnd } from './close-at-end.js'
+import { aDatabase, type TestDatabase } from './database.js'
 
 export const LEASE = 30
+
+/** What a runner uses, with its login. */
+export function aRunQueue(database: TestDatabase): RunQueueRepository {
+  const pool = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 10 })
+  closeAtEnd(() => pool.close())
+  return new RunQueueRepository(pool)
+}
 
 export type Queue = Awaited<ReturnType<typeof aQueue>>
 
 /** The run queue of a runner, in its own database, with helpers that inspect and change it directly. */
 export async function aQueue() {
   const database = await aDatabase()
-  const pool = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 10 })
-  onTestFinished(() => pool.close())
-  const queue = new RunQueueRepository(pool)
+  const queue = aRunQueue(database)
 
   const setStatus = (id: string, status: string) =>
     database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])

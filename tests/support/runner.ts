@@ -1,8 +1,8 @@
-import { onTestFinished } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { type RunnerOverrides, startRunner } from '../../src/main/runner.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { createMeter } from '../../src/telemetry/meter.js'
+import { closeAtEnd } from './close-at-end.js'
 import type { TestDatabase } from './database.js'
 
 export interface TestRunner {
@@ -11,8 +11,7 @@ export interface TestRunner {
 }
 
 /**
- * A runner in this process, on a database of the test; stopped when the test ends. If created in beforeAll: by its
- * creator.
+ * A runner in this process, on a database of the test; stopped at the end of the test, or of the file.
  */
 export async function aRunner(
   database: TestDatabase,
@@ -31,10 +30,6 @@ export async function aRunner(
   const runner = await startRunner(settings, telemetry, overrides)
   let stopped: Promise<void> | null = null
   const stop = () => (stopped ??= runner.stop())
-  try {
-    onTestFinished(stop)
-  } catch {
-    // Not inside a test: the caller stops it.
-  }
+  closeAtEnd(stop)
   return { id: runner.id, stop }
 }

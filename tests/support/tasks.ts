@@ -47,7 +47,7 @@ export async function someTasks(
   const open: TestTasks['open'] = (names, columns, signal = new AbortController().signal) =>
     hosts.open([names].flat(), columns, {
       signal,
-      said: ({ transform, text }) => void said.push(`${transform}: ${text}`),
+      onOutput: ({ transform, text }) => void said.push(`${transform}: ${text}`),
     })
   return {
     folder,

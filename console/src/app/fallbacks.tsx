@@ -1,5 +1,4 @@
-import { Button } from '@mantine/core'
-import { type ErrorComponentProps, Link } from '@tanstack/react-router'
+import type { ErrorComponentProps } from '@tanstack/react-router'
 import { EmptyState } from '../components/layout/EmptyState.js'
 import { ProblemCard } from '../components/layout/ProblemCard.js'
 import { useTexts } from '../i18n/texts.js'
@@ -14,11 +13,7 @@ export function NotFound() {
     <EmptyState
       icon="search"
       title={texts.notFound.title}
-      actions={
-        <Button component={Link} to="/pipelines">
-          {texts.notFound.back}
-        </Button>
-      }
+      link={{ to: '/pipelines', label: texts.notFound.back, isMain: true }}
     >
       {texts.notFound.text}
     </EmptyState>

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { type BrowserHeaders, signIn } from '../../../tests/support/sign-in.js'
@@ -30,7 +30,6 @@ beforeAll(async () => {
   Object.assign(tokens, { expired: expired.token, revoked: revoked.token, wrong: 'vtr_nonsense' })
   browsers.wrong = { cookie: 'vitrina_session_80=nonsense', 'x-csrf': 'nonsense' }
 })
-afterAll(() => api.close())
 
 async function aToken(role: Role): Promise<{ id: string; token: string }> {
   return (await api.post('/tokens', { name: `${role} token`, role })).json()

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { RateLimit } from './rate-limit.js'
@@ -11,7 +11,6 @@ beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 describe('the rate limit', () => {
   it('returns 429 with the time to wait, for each token separately', async () => {

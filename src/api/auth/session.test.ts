@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { type BrowserHeaders, signIn as signedIn } from '../../../tests/support/sign-in.js'
@@ -10,7 +10,6 @@ beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'), { connections: ['dwh'] })
 })
-afterAll(() => api.close())
 
 const signIn = (payload: object, headers: Record<string, string> = {}) =>
   api.app.inject({

@@ -17,7 +17,7 @@ export function explainRejections(app: Api): void {
     if (raw.headers.host === undefined && raw.httpVersion === '1.1')
       throw Object.assign(new Error('The request has no Host header.'), { statusCode: 400 })
     // Node uses the first one; a proxy in front may have used the second.
-    if (countOf(raw.rawHeaders, 'host') > 1)
+    if (hostHeaders(raw.rawHeaders) > 1)
       throw Object.assign(new Error('The request has more than one Host header.'), { statusCode: 400 })
   })
   const server = app.server as Server
@@ -26,8 +26,8 @@ export function explainRejections(app: Api): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
-function countOf(rawHeaders: readonly string[], name: string): number {
-  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name).length
+function hostHeaders(rawHeaders: readonly string[]): number {
+  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host').length
 }
 
 function answerTo(code: string | undefined): string {

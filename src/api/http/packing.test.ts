@@ -21,10 +21,7 @@ beforeAll(async () => {
   await writeFile(join(home, 'assets', 'app-1a2b.js.gz'), gzipSync(SCRIPT, { level: 1 }))
   api = anApi((await aDatabase()).loginUrl('meta'), { consoleDir: home })
 })
-afterAll(async () => {
-  await api.close()
-  await rm(home, { recursive: true })
-})
+afterAll(() => rm(home, { recursive: true }))
 
 const ask = (url: string, accepted?: string) =>
   api.app.inject({

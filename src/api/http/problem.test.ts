@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aDatabase } from '../../../tests/support/database.js'
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
   const database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 describe('problems', () => {
   it('name the route that does not exist', async () => {

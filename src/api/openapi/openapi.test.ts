@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aDatabase } from '../../../tests/support/database.js'
@@ -22,7 +22,6 @@ beforeAll(async () => {
   api = anApi(database.loginUrl('meta'))
   document = (await api.app.inject('/openapi.json')).json()
 })
-afterAll(() => api.close())
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

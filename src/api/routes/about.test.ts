@@ -47,8 +47,6 @@ beforeAll(async () => {
   await aPipeline(database, { name: 'lost', sourceConnection: 'nowhere' })
 })
 afterAll(async () => {
-  await api.close()
-  await impatient.close()
   silent.close()
 })
 

@@ -1,5 +1,5 @@
 import { aboutWire, settingsToWire, settingsWire } from '../schemas/about.js'
-import { connectionsWire, lookToWire } from '../schemas/connection.js'
+import { connectionsToWire, connectionsWire } from '../schemas/connection.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { AboutService } from '../services/about.js'
 import type { ConnectionService } from '../services/connections.js'
@@ -18,7 +18,7 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
       }),
       schema: { response: { 200: connectionsWire } },
     },
-    async () => lookToWire(await connections.look()),
+    async () => connectionsToWire(await connections.test()),
   )
 
   app.get(

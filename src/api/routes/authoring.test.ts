@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 
@@ -20,7 +20,6 @@ beforeAll(async () => {
     ]),
   })
 })
-afterAll(() => api.close())
 
 const DRAFT = {
   name: 'draft',

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
-import { aRunner, type TestRunner } from '../../../tests/support/runner.js'
+import { aRunner } from '../../../tests/support/runner.js'
 import { run } from '../../../tests/support/runs.js'
 import { overviewWire } from '../schemas/overview.js'
 
 let database: TestDatabase
 let api: TestApi
-let runner: TestRunner
 beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
-  runner = await aRunner(database)
+  await aRunner(database)
 })
-afterAll(async () => {
-  await api.close()
-  await runner.stop()
-})
-
 async function lineOf(name: string) {
   return overviewWire.parse((await api.get(`/pipelines/overview?q=${name}`)).json()).items[0]!
 }

@@ -19,10 +19,7 @@ beforeAll(async () => {
   const database = await aDatabase()
   api = anApi(database.loginUrl('meta'), { consoleDir: folder })
 })
-afterAll(async () => {
-  await api.close()
-  await rm(home, { recursive: true })
-})
+afterAll(() => rm(home, { recursive: true }))
 
 const get = (url: string) => api.app.inject({ url })
 

@@ -1,28 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
-import { aBatch, progress } from '../../../tests/support/queue.js'
+import { aBatch, aRunQueue, progress } from '../../../tests/support/queue.js'
 import type { Claim } from '../../model/claim.js'
-import { Database } from '../../store/database.js'
-import { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
+import type { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
 import { statusWire } from '../schemas/control.js'
 import { runDetailWire, runPage, runWire } from '../schemas/run.js'
 
 let database: TestDatabase
 let api: TestApi
-let runnerSide: Database
 let queue: RunQueueRepository
 beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
-  runnerSide = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 2 })
-  queue = new RunQueueRepository(runnerSide)
-})
-afterAll(async () => {
-  await api.close()
-  await runnerSide.close()
+  queue = aRunQueue(database)
 })
 
 /** What a runner does. Tests of this file run one after another, so the oldest request is the test's own. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { aDispatcher, aRule, webhookEnv } from '../../../tests/support/notifications.js'
@@ -15,7 +15,6 @@ beforeAll(async () => {
   const kinds = sinkKinds({ ELASTICSEARCH_URL: 'http://127.0.0.1:1', ALLOWED_ES_INDEXES: '*' })
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), kinds })
 })
-afterAll(() => api.close())
 
 const QUERY = 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work'
 

@@ -3,7 +3,7 @@ import { noBody } from '../schemas/control.js'
 import { byId } from '../schemas/params.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { DataCheckService } from '../services/data-checks.js'
-import { linkNext } from './links.js'
+import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'checks'
@@ -23,8 +23,7 @@ export function dataCheckRoutes(app: Api, checks: DataCheckService): void {
     async (request, reply) => {
       const { pipeline_id: pipelineId, ...filter } = request.query
       const page = await checks.list({ ...filter, pipelineId })
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(checkToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, checkToWire, { request, reply })
     },
   )
 

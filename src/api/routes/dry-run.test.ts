@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { editedWire } from '../schemas/pipeline.js'
@@ -10,7 +10,6 @@ beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 const aName = () => `p_${randomUUID().slice(0, 8)}`
 const spec = (name = aName()) => ({

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { openStream, type SseClient } from '../../../tests/support/sse.js'
@@ -17,7 +17,6 @@ beforeAll(async () => {
   api = anApi(database.loginUrl('meta'), { heartbeatMs: 50 })
   await api.app.listen({ host: '127.0.0.1', port: 0 })
 })
-afterAll(() => api.close())
 
 async function listen(token = TOKEN): Promise<SseClient> {
   const client = await openStream(api.app, { authorization: `Bearer ${token}` })
@@ -54,7 +53,6 @@ describe('an event stream', () => {
   it('buffers little for a client that does not read, delays no other client, and delivers everything later', async () => {
     const own = anApi(database.loginUrl('meta'))
     await own.app.listen({ host: '127.0.0.1', port: 0 })
-    onTestFinished(() => own.close())
     const { response, server } = await aSlowReader(own)
     const quick = await openStream(own.app, { authorization: `Bearer ${TOKEN}` })
     onTestFinished(() => quick.close())

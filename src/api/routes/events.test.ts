@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   api = anApi(database.loginUrl('meta'))
   await api.app.listen({ host: '127.0.0.1', port: 0 })
 })
-afterAll(() => api.close())
 
 async function listen(headers: Record<string, string> = {}, query = ''): Promise<SseClient> {
   const client = await openStream(api.app, { authorization: `Bearer ${TOKEN}`, ...headers }, query)
@@ -122,7 +121,6 @@ describe('GET /events', () => {
 
   it('delivers new events to a new client, however many happened without listeners', async () => {
     const own = anApi(database.loginUrl('meta'))
-    onTestFinished(() => own.close())
     await own.app.listen({ host: '127.0.0.1', port: 0 })
     const { id } = await aPipeline(database)
     await database.query(

@@ -1,13 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase } from '../../../tests/support/database.js'
 import { liveWire, readyWire } from '../schemas/health.js'
 
 function open(url: string): TestApi {
   const api = anApi(url)
-  onTestFinished(() => api.close())
   return api
 }
 

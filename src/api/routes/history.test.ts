@@ -1,27 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
+import { aRunQueue } from '../../../tests/support/queue.js'
 import type { Claim } from '../../model/claim.js'
 import { NO_ROWS } from '../../model/run.js'
-import { Database } from '../../store/database.js'
-import { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
+import type { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
 import { runnersWire } from '../schemas/history.js'
 import { batchPage, runDetailWire, runPage } from '../schemas/run.js'
 
 let database: TestDatabase
 let api: TestApi
-let runnerSide: Database
 let queue: RunQueueRepository
 beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
-  runnerSide = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 2 })
-  queue = new RunQueueRepository(runnerSide)
-})
-afterAll(async () => {
-  await api.close()
-  await runnerSide.close()
+  queue = aRunQueue(database)
 })
 
 async function aClaim(): Promise<Claim> {

@@ -11,7 +11,7 @@ import {
 } from '../schemas/history.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { HistoryService } from '../services/history.js'
-import { linkNext } from './links.js'
+import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 export function historyRoutes(app: Api, history: HistoryService): void {
@@ -36,8 +36,7 @@ export function historyRoutes(app: Api, history: HistoryService): void {
     async (request, reply) => {
       const { limit, cursor, ...filter } = request.query
       const page = await history.audit({ limit, cursor, ...toAuditFilter(filter) })
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(auditToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, auditToWire, { request, reply })
     },
   )
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -12,7 +12,6 @@ beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
 })
-afterAll(() => api.close())
 
 const DRAFT = {
   name: 'draft',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline, type PipelineOverrides } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -14,7 +14,6 @@ beforeAll(async () => {
     kinds: sinkKinds({ ELASTICSEARCH_URL: 'http://127.0.0.1:1' }),
   })
 })
-afterAll(() => api.close())
 
 /** Only rows that were written with SQL: the API does not save them. */
 it.each<[string, PipelineOverrides, string]>([

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -14,7 +14,6 @@ beforeAll(async () => {
     urls: new Map([['down', 'postgres://reader@127.0.0.1:1/nowhere']]),
   })
 })
-afterAll(() => api.close())
 
 const QUERY = 'SELECT id AS film_id, title, modified FROM content.film_work'
 const spec = (changes: object = {}) => ({

@@ -73,10 +73,7 @@ beforeAll(async () => {
     env: taskSettings(folder),
   })
 })
-afterAll(async () => {
-  await api.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => rm(folder, { recursive: true }))
 
 interface WireNode {
   id: string

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Page } from '../../ports/catalog.js'
 
 /** The canonical prefix. Links in responses always have it, whichever way the request was made. */
 export const PREFIX = '/api/v1'
@@ -17,4 +18,15 @@ export function linkNext(request: FastifyRequest, reply: FastifyReply, cursor: s
   const url = new URL(request.url, 'http://localhost')
   url.searchParams.set('cursor', cursor)
   reply.header('link', `<${url.pathname}${url.search}>; rel="next"`)
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** A page of a list, with the link to the next one. */
+export function pageToWire<T, W>(page: Page<T>, toWire: (item: T) => W, { request, reply }: Exchange) {
+  linkNext(request, reply, page.nextCursor)
+  return { items: page.items.map((item) => toWire(item)), next_cursor: page.nextCursor }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -19,7 +19,6 @@ beforeAll(async () => {
   id = (await aPipeline(database, { targetTable: 'analytics.things', keyColumns: ['id'] })).id
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 type Row = Record<string, string | null>
 
@@ -166,7 +165,7 @@ describe('GET /pipelines/{id}/rows', () => {
     }
   })
 
-  it('cuts long values and says how long they are', async () => {
+  it('cuts long values and reports how long they are', async () => {
     await database.query('CREATE TABLE analytics.long (id int PRIMARY KEY, body text, raw bytea)')
     await database.query(
       "INSERT INTO analytics.long SELECT n, repeat('я', 100000), decode(repeat('ff', 50000), 'hex') FROM generate_series(1, 3) n",

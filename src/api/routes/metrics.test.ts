@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { anApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase } from '../../../tests/support/database.js'
@@ -7,7 +7,6 @@ describe('GET /metrics', () => {
   it('reports runs that another process executed', async () => {
     const database = await aDatabase()
     const api = anApi(database.loginUrl('meta'))
-    onTestFinished(() => api.close())
     const film = await aPipeline(database, { name: 'film_dim' })
     await aPipeline(database, { name: 'idle' })
     const insert = `INSERT INTO etl.etl_runs (pipeline_id, status, started_at, finished_at, rows_read, rows_inserted, rows_updated)
@@ -49,7 +48,6 @@ describe('GET /metrics', () => {
   it('counts requests by route, so that ids do not create series', async () => {
     const database = await aDatabase()
     const api = anApi(database.loginUrl('meta'))
-    onTestFinished(() => api.close())
     const { id } = await aPipeline(database)
     await api.get(`/api/v1/pipelines/${id}`)
     await api.get('/nothing/at/all')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aDatabase } from '../../../tests/support/database.js'
 
@@ -14,7 +14,6 @@ beforeAll(async () => {
   await api.app.listen({ host: '127.0.0.1', port: 0 })
   port = (api.app.server.address() as AddressInfo).port
 })
-afterAll(() => api.close())
 
 interface Raw {
   readonly status: number

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -22,7 +22,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   pipelineId = (await aPipeline(database)).id
 })
-afterAll(() => api.close())
 
 const BODY_FIELDS = [
   ...Object.keys(pipelineFields),

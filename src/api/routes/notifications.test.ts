@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { aDispatcher, aReportingPipeline, aRule, webhookEnv } from '../../../tests/support/notifications.js'
@@ -13,7 +13,6 @@ beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'), { env: webhookEnv('http://127.0.0.1:1') })
 })
-afterAll(() => api.close())
 
 const remove = (id: string) => api.call({ method: 'DELETE', url: `/notifications/${id}` })
 

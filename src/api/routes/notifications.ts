@@ -20,7 +20,7 @@ import { plainPage } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { NotificationService } from '../services/notifications.js'
-import { linkNext, PREFIX } from './links.js'
+import { PREFIX, pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'notifications'
@@ -127,8 +127,7 @@ function deliveryRoutes(app: Api, notifications: NotificationService): void {
     },
     async (request, reply) => {
       const page = await notifications.listDead(request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(deadToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, deadToWire, { request, reply })
     },
   )
 

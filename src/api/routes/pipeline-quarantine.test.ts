@@ -1,25 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
-import { Database } from '../../store/database.js'
-import { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
+import { aRunQueue } from '../../../tests/support/queue.js'
+import type { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
 import { quarantinedWire, quarantinePage, replayWire } from '../schemas/quarantine.js'
 
 let database: TestDatabase
 let api: TestApi
-let runnerSide: Database
 let queue: RunQueueRepository
 beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
-  runnerSide = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 2 })
-  queue = new RunQueueRepository(runnerSide)
-})
-afterAll(async () => {
-  await api.close()
-  await runnerSide.close()
+  queue = aRunQueue(database)
 })
 
 describe('the quarantine of a pipeline', () => {

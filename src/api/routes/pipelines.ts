@@ -12,7 +12,7 @@ import {
 import { runPage, runsOfPipelineQuery, runToWire } from '../schemas/run.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { PipelineService } from '../services/pipelines.js'
-import { etag, linkNext } from './links.js'
+import { etag, linkNext, pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'pipelines'
@@ -26,8 +26,7 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
     },
     async (request, reply) => {
       const page = await pipelines.list(request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(pipelineToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, pipelineToWire, { request, reply })
     },
   )
 
@@ -98,8 +97,7 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
     },
     async (request, reply) => {
       const page = await pipelines.runs(request.params.id, request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(runToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, runToWire, { request, reply })
     },
   )
 }

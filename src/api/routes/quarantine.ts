@@ -17,7 +17,7 @@ import {
 } from '../schemas/quarantine.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { QuarantineService } from '../services/quarantine.js'
-import { linkNext } from './links.js'
+import { linkNext, pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'quarantine'
@@ -47,8 +47,7 @@ function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
     },
     async (request, reply) => {
       const page = await quarantine.listOf(request.params.id, request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(quarantinedToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, quarantinedToWire, { request, reply })
     },
   )
 

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { anApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase } from '../../../tests/support/database.js'
@@ -9,7 +9,6 @@ import { waitFor } from '../../../tests/support/wait.js'
 it('keeps the log lines of a run, and deletes them with the run', async () => {
   const database = await aDatabase({ cinema: true })
   const api = anApi(database.loginUrl('meta'))
-  onTestFinished(() => api.close())
   const { id } = await aPipeline(database, {
     sourceQuery: 'SELECT id AS film_id, 1 / 0 AS title FROM content.film_work',
   })
@@ -32,7 +31,6 @@ it('keeps the log lines of a run, and deletes them with the run', async () => {
   ])
   expect((await run(database, id)).status).toBe('FAILED')
   const again = anApi(database.loginUrl('meta'), { runsDays: 90 })
-  onTestFinished(() => again.close())
   await again.app.ready()
   await waitFor(async () => (await again.get(`/runs/${failed.id}`)).statusCode === 404, {
     what: 'the old run to be deleted',

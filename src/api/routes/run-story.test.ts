@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { anApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -8,7 +8,6 @@ import { run } from '../../../tests/support/runs.js'
 async function anEmptyStand(options?: { cinema: boolean }) {
   const database = await aDatabase(options)
   const api = anApi(database.loginUrl('meta'))
-  onTestFinished(() => api.close())
   return { database, api }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
@@ -17,7 +17,6 @@ beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   api = anApi(database.loginUrl('meta'))
 })
-afterAll(() => api.close())
 
 describe('POST /pipelines/{id}/run?wait', () => {
   it('returns the run when it has ended, successfully or not', async () => {

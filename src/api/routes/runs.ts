@@ -23,7 +23,7 @@ import type { Api } from '../schemas/type-provider.js'
 import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
 import { enough } from './enough.js'
-import { linkNext } from './links.js'
+import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'runs'
@@ -39,8 +39,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
     async (request, reply) => {
       const { pipeline_id: pipelineId, ...filter } = request.query
       const page = await runs.list({ ...filter, pipelineId })
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(runToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, runToWire, { request, reply })
     },
   )
 
@@ -70,8 +69,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
     async (request, reply) => {
       const { errors_only: errors, ...page } = request.query
       const found = await runs.log(request.params.id, { ...page, errors })
-      linkNext(request, reply, found.nextCursor)
-      return { items: found.items.map(logLineToWire), next_cursor: found.nextCursor }
+      return pageToWire(found, logLineToWire, { request, reply })
     },
   )
 
@@ -108,8 +106,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
     },
     async (request, reply) => {
       const page = await runs.batches(request.params.id, request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(batchToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, batchToWire, { request, reply })
     },
   )
 
@@ -125,8 +122,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
     },
     async (request, reply) => {
       const page = await runs.parts(request.params.id, request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(partToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, partToWire, { request, reply })
     },
   )
 }

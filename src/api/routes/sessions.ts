@@ -6,7 +6,7 @@ import { byId } from '../schemas/params.js'
 import { endedWire, endSessionsQuery, listedToWire, sessionsPage, sessionsQuery } from '../schemas/session.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { SessionScope, SessionService } from '../services/sessions.js'
-import { linkNext } from './links.js'
+import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'access'
@@ -20,11 +20,10 @@ export function sessionsRoutes(app: Api, sessions: SessionService): void {
       schema: { querystring: sessionsQuery, response: { 200: sessionsPage } },
     },
     async (request, reply) => {
-      const { everyone = false, ...page } = request.query
-      const { items, nextCursor } = await sessions.list(scopeOf(request, everyone), page)
-      linkNext(request, reply, nextCursor)
+      const { everyone = false, ...asked } = request.query
+      const page = await sessions.list(scopeOf(request, everyone), asked)
       const { sessionId } = request.credential!
-      return { items: items.map((item) => listedToWire(item, sessionId)), next_cursor: nextCursor }
+      return pageToWire(page, (item) => listedToWire(item, sessionId), { request, reply })
     },
   )
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { clickhouse } from '../../sinks/clickhouse/index.js'
@@ -21,7 +21,6 @@ beforeAll(async () => {
     kinds: [clickhouse.create(settings as never)],
   })
 })
-afterAll(() => api.close())
 
 const spec = (changes: object = {}) => {
   const name = `p_${randomUUID().slice(0, 8)}`

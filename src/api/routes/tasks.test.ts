@@ -39,11 +39,7 @@ beforeAll(async () => {
   const patience = { query: 5_000, transforms: 2_000 }
   impatient = anApi(database.loginUrl('meta'), { ...options, patience })
 })
-afterAll(async () => {
-  await api.close()
-  await impatient.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => rm(folder, { recursive: true }))
 
 const draft = (...transforms: string[]) => ({
   name: 'with transforms',

@@ -9,7 +9,7 @@ import { newTokenWire, rotationInput, tokenInput, tokenPage, tokenToWire } from 
 import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
 import type { TokenService } from '../services/tokens.js'
-import { linkNext, PREFIX } from './links.js'
+import { PREFIX, pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'access'
@@ -42,8 +42,7 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
     },
     async (request, reply) => {
       const page = await tokens.list(request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(tokenToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, tokenToWire, { request, reply })
     },
   )
 

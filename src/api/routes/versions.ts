@@ -7,7 +7,7 @@ import type { Api } from '../schemas/type-provider.js'
 import type { EditService } from '../services/edit.js'
 import type { PipelineService } from '../services/pipelines.js'
 import { answer, editOf, mannerOf } from './edit.js'
-import { linkNext } from './links.js'
+import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'versions'
@@ -26,8 +26,7 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
     async (request, reply) => {
       const { id } = await pipelines.get(request.params.id)
       const page = await edit.versions(id, request.query)
-      linkNext(request, reply, page.nextCursor)
-      return { items: page.items.map(versionToWire), next_cursor: page.nextCursor }
+      return pageToWire(page, versionToWire, { request, reply })
     },
   )
 

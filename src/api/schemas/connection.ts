@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { KnownConnection, Look } from '../services/connections.js'
+import type { ConnectionTest, KnownConnection } from '../services/connections.js'
 
 /** The maximum number of pipelines listed for each connection. */
 const MOST_USES = 200
@@ -56,7 +56,12 @@ export const connectionsWire = z.object({
   items: z.array(connectionWire).describe('The main database first.'),
 })
 
-export function lookToWire({ at, host, pid, connections }: Look): z.infer<typeof connectionsWire> {
+export function connectionsToWire({
+  at,
+  host,
+  pid,
+  connections,
+}: ConnectionTest): z.infer<typeof connectionsWire> {
   return {
     looked_at: at.toISOString(),
     looked_by: { process: 'api', host, pid },

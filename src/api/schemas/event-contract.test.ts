@@ -17,7 +17,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   client.close()
-  await api.close()
 })
 
 interface Scene {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { explainStaleness, type Freshness, STALE_CODES } from '../../model/freshness.js'
-import { heldBackToWire, heldBackWire } from './run.js'
+import { heldBackWire } from './run.js'
+import { toWire } from './to-wire.js'
 
 export const freshnessWire = z
   .object({
@@ -62,20 +63,13 @@ export const freshnessWire = z
     ],
   })
 
-export function freshnessToWire(freshness: Freshness): z.infer<typeof freshnessWire> {
-  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause, neededSeconds, neededBy, heldBack } =
-    freshness
+export function freshnessToWire(freshness: Freshness) {
+  const { ageSeconds, budgetSeconds, cause, heldBack } = freshness
   const isKnown = ageSeconds !== null && budgetSeconds !== null
-  return {
-    data_as_of: dataAsOf,
-    age_seconds: ageSeconds,
-    budget_seconds: budgetSeconds,
+  return toWire(freshnessWire, freshness, {
     budget_left_seconds: isKnown ? budgetSeconds - ageSeconds : null,
-    needed_seconds: neededSeconds,
-    needed_by: neededBy,
-    breached,
-    due_at: dueAt,
     cause: cause === null ? null : { code: cause.code, ...explainStaleness(cause) },
-    held_back: heldBack === null ? null : { ...heldBackToWire(heldBack), age_seconds: heldBack.seconds },
-  }
+    held_back:
+      heldBack === null ? null : { ...toWire(heldBackWire, heldBack), age_seconds: heldBack.seconds },
+  })
 }

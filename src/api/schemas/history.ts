@@ -3,6 +3,7 @@ import type { AuditEntry, FleetRunner, PipelineVersion } from '../../model/histo
 import { text } from '../../model/text.js'
 import { moment } from './moment.js'
 import { pageOf, pageQuery } from './page.js'
+import { toWire } from './to-wire.js'
 
 const when = (what: string) => z.string().describe(`When ${what}.`)
 const diff = z
@@ -66,32 +67,21 @@ export function toAuditFilter({
 }: z.infer<typeof auditCsvQuery>) {
   return { ...rest, targetId, pipelineId, requestId }
 }
-export const auditPage = pageOf(
-  z.object({
-    id: z.string().describe('The number of the entry.'),
-    at: when('it happened'),
-    actor: z.string().describe('Who did it.'),
-    action: z.string().describe('The action, such as pipeline.change.'),
-    target_kind: z.string().describe('pipeline, run, quarantine or token.'),
-    target_id: z.string().describe('The id of the object.'),
-    target_name: z.string().nullable().describe('Its name at that time.'),
-    diff: z.record(z.string(), z.unknown()).describe('What changed.'),
-    request_id: z.string().nullable().describe('The request that did it.'),
-  }),
-)
+const auditWire = z.object({
+  id: z.string().describe('The number of the entry.'),
+  at: when('it happened'),
+  actor: z.string().describe('Who did it.'),
+  action: z.string().describe('The action, such as pipeline.change.'),
+  target_kind: z.string().describe('pipeline, run, quarantine or token.'),
+  target_id: z.string().describe('The id of the object.'),
+  target_name: z.string().nullable().describe('Its name at that time.'),
+  diff: z.record(z.string(), z.unknown()).describe('What changed.'),
+  request_id: z.string().nullable().describe('The request that did it.'),
+})
+export const auditPage = pageOf(auditWire)
 
-export function auditToWire(entry: AuditEntry): z.infer<typeof auditPage>['items'][number] {
-  return {
-    id: String(entry.id),
-    at: entry.at,
-    actor: entry.actor,
-    action: entry.action,
-    target_kind: entry.targetKind,
-    target_id: entry.targetId,
-    target_name: entry.targetName,
-    diff: entry.diff,
-    request_id: entry.requestId,
-  }
+export function auditToWire(entry: AuditEntry) {
+  return toWire(auditWire, entry, { id: String(entry.id) })
 }
 
 const holdWire = z.object({
@@ -101,53 +91,27 @@ const holdWire = z.object({
   run_id: z.string().describe('The run in progress.'),
   lease_until: z.string().nullable().describe('When the lease ends unless it is renewed.'),
 })
-export const runnersWire = z.object({
-  items: z
-    .array(
-      z.object({
-        id: z.string().describe('Unique for each start of a runner.'),
-        host: z.string().describe('The host name.'),
-        pid: z.number().describe('The process id.'),
-        version: z.string().describe('Its version of Vitrina.'),
-        concurrency: z.number().describe('The number of pipelines it runs at once.'),
-        tags: z
-          .record(z.string(), z.number())
-          .nullable()
-          .describe(
-            'Its slots by tag (RUNNER_TAGS); `*`: pipelines without such a tag. null: every pipeline.',
-          ),
-        connection_limits: z
-          .record(z.string(), z.number())
-          .describe('Runs at once by connection, over all runners (CONNECTION_LIMITS).'),
-        started_at: when('it started'),
-        heartbeat_at: when('it was last seen'),
-        heartbeat_age_ms: z.number().describe('How long ago that was, by the clock of the database.'),
-        stopped_at: z.string().nullable().describe('When it stopped normally.'),
-        holds: z.array(holdWire).describe('The pipelines it holds.'),
-      }),
-    )
-    .describe('Live runners first.'),
+const runnerWire = z.object({
+  id: z.string().describe('Unique for each start of a runner.'),
+  host: z.string().describe('The host name.'),
+  pid: z.number().describe('The process id.'),
+  version: z.string().describe('Its version of Vitrina.'),
+  concurrency: z.number().describe('The number of pipelines it runs at once.'),
+  tags: z
+    .record(z.string(), z.number())
+    .nullable()
+    .describe('Its slots by tag (RUNNER_TAGS); `*`: pipelines without such a tag. null: every pipeline.'),
+  connection_limits: z
+    .record(z.string(), z.number())
+    .describe('Runs at once by connection, over all runners (CONNECTION_LIMITS).'),
+  started_at: when('it started'),
+  heartbeat_at: when('it was last seen'),
+  heartbeat_age_ms: z.number().describe('How long ago that was, by the clock of the database.'),
+  stopped_at: z.string().nullable().describe('When it stopped normally.'),
+  holds: z.array(holdWire).describe('The pipelines it holds.'),
 })
+export const runnersWire = z.object({ items: z.array(runnerWire).describe('Live runners first.') })
 
-export function runnerToWire(runner: FleetRunner): z.infer<typeof runnersWire>['items'][number] {
-  return {
-    id: runner.id,
-    host: runner.host,
-    pid: runner.pid,
-    version: runner.version,
-    concurrency: runner.concurrency,
-    tags: runner.tags,
-    connection_limits: runner.connectionLimits,
-    started_at: runner.startedAt,
-    heartbeat_at: runner.heartbeatAt,
-    heartbeat_age_ms: runner.heartbeatAgeMs,
-    stopped_at: runner.stoppedAt,
-    holds: runner.holds.map((held) => ({
-      pipeline_id: held.pipelineId,
-      name: held.name,
-      status: held.status,
-      run_id: held.runId,
-      lease_until: held.leaseUntil,
-    })),
-  }
+export function runnerToWire(runner: FleetRunner) {
+  return toWire(runnerWire, runner, { holds: runner.holds.map((held) => toWire(holdWire, held)) })
 }

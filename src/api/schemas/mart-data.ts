@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import type { ColumnProfile, KeptProfile, MartRows, SuggestedCheck } from '../../model/mart-data.js'
+import type { KeptProfile, MartRows, SuggestedCheck } from '../../model/mart-data.js'
 import { text } from '../../model/text.js'
 import { PROFILE_EXAMPLE, ROWS_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
+import { toWire } from './to-wire.js'
 
 const FILTER = `Conditions joined by "and", each a column, an operator and a value: \`rating >= 8 and title contains 'star'\`. Operators: = != < <= > >=, contains, not contains, in (…), not in (…), is null, is not null. "contains" ignores case.`
 
@@ -59,16 +60,12 @@ export const rowsWire = z
   })
   .meta({ id: 'MartRows', examples: [ROWS_EXAMPLE] })
 
-export function rowsToWire({ columns, rows, cut, sort, ...rest }: MartRows): z.infer<typeof rowsWire> {
-  return {
-    columns: columns.map(({ isKey, notNull, ...one }) => ({ ...one, is_key: isKey, not_null: notNull })),
-    hidden_columns: [...rest.hiddenColumns],
-    rows: rows.map((row) => Object.fromEntries(columns.map((one, n) => [one.name, row[n] ?? null]))),
-    cut: [...cut],
-    sort,
-    rows_estimate: rest.rowsEstimate,
-    next_cursor: rest.nextCursor,
-  }
+export function rowsToWire(page: MartRows) {
+  const { columns } = page
+  return toWire(rowsWire, page, {
+    columns: columns.map((one) => toWire(column, one)),
+    rows: page.rows.map((row) => Object.fromEntries(columns.map((one, n) => [one.name, row[n] ?? null]))),
+  })
 }
 
 export const profileQuery = z.strictObject({
@@ -137,22 +134,16 @@ export const profileWire = z
   })
   .meta({ id: 'MartProfile', examples: [PROFILE_EXAMPLE] })
 
-export function profileToWire({ profile, ...kept }: KeptProfile): z.infer<typeof profileWire> {
-  return {
-    pipeline_id: kept.pipelineId,
-    target_table: kept.target,
-    computed_at: kept.computedAt,
-    duration_ms: kept.durationMs,
-    config_version: kept.configVersion,
-    outdated: kept.outdated,
-    rows: profile.rows,
-    rows_exact: profile.rowsExact,
-    rows_examined: profile.rowsExamined,
-    sample_percent: profile.samplePercent,
-    columns: profile.columns.map(columnToWire),
-    hidden_columns: [...profile.hiddenColumns],
-    suggested_checks: profile.suggestedChecks.map(checkToWire),
-  }
+export function profileToWire({ profile, ...kept }: KeptProfile) {
+  return toWire(
+    profileWire,
+    { ...kept, ...profile },
+    {
+      target_table: kept.target,
+      columns: profile.columns.map((one) => toWire(columnProfile, one)),
+      suggested_checks: profile.suggestedChecks.map(checkToWire),
+    },
+  )
 }
 
 /** In the order in which people write the fields; jsonb has its own. */
@@ -164,25 +155,5 @@ function checkToWire({ name, type, column, values, min, max, ...rest }: Suggeste
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
     on_failure: rest.on_failure,
-  }
-}
-
-function columnToWire(column: ColumnProfile): z.infer<typeof columnProfile> {
-  return {
-    name: column.name,
-    type: column.type,
-    is_key: column.isKey,
-    not_null: column.notNull,
-    skipped: column.skipped,
-    nulls: column.nulls,
-    nulls_exact: column.nullsExact,
-    distinct: column.distinct,
-    distinct_exact: column.distinctExact,
-    min: column.min,
-    max: column.max,
-    range_exact: column.rangeExact,
-    histogram: [...column.histogram],
-    common: [...column.common],
-    sample: [...column.sample],
   }
 }

@@ -13,6 +13,7 @@ import { line } from '../../model/text.js'
 import { CHANNEL_TYPES } from '../../ports/channels.js'
 import type { KnownChannel, TestOutcome } from '../services/notifications.js'
 import { pageOf } from './page.js'
+import { toWire } from './to-wire.js'
 
 const HOUR = 3_600
 const DAY = 86_400
@@ -103,24 +104,19 @@ const ruleWire = z
 export { ruleWire }
 export const rulesWire = pageOf(ruleWire)
 
-export const channelsWire = z.object({
-  items: z
-    .array(
-      z
-        .object({
-          name: z.string().describe('The name of the channel.'),
-          type: z.enum(CHANNEL_TYPES).nullable().describe('null: not configured in this API.'),
-          host: z.string().nullable().describe('The host that it sends to, without path and secrets.'),
-          last_sent_at: z.string().nullable().describe('When the last notification was delivered.'),
-          last_error: z.string().nullable().describe('Why the last failed attempt failed.'),
-          last_error_at: z.string().nullable().describe('When the last failed attempt was made.'),
-          pending: z.number().describe('Notifications that are not delivered yet.'),
-          dead: z.number().describe('Notifications that were given up.'),
-        })
-        .meta({ id: 'NotificationChannel' }),
-    )
-    .describe('By name.'),
-})
+const channelWire = z
+  .object({
+    name: z.string().describe('The name of the channel.'),
+    type: z.enum(CHANNEL_TYPES).nullable().describe('null: not configured in this API.'),
+    host: z.string().nullable().describe('The host that it sends to, without path and secrets.'),
+    last_sent_at: z.string().nullable().describe('When the last notification was delivered.'),
+    last_error: z.string().nullable().describe('Why the last failed attempt failed.'),
+    last_error_at: z.string().nullable().describe('When the last failed attempt was made.'),
+    pending: z.number().describe('Notifications that are not delivered yet.'),
+    dead: z.number().describe('Notifications that were given up.'),
+  })
+  .meta({ id: 'NotificationChannel' })
+export const channelsWire = z.object({ items: z.array(channelWire).describe('By name.') })
 
 const deadWire = z
   .object({
@@ -172,57 +168,19 @@ export function changedSpec(before: RuleSpec, change: z.output<typeof ruleChange
 }
 
 function fieldsToWire(spec: RuleSpec) {
-  return {
-    name: spec.name,
-    enabled: spec.enabled,
-    events: [...spec.events],
-    pipelines: [...spec.pipelines],
-    tags: [...spec.tags],
-    channel: spec.channel,
-    quiet_hours: spec.quietHours,
-    group_seconds: spec.groupSeconds,
-    repeat_seconds: spec.repeatSeconds,
-    max_per_hour: spec.maxPerHour,
-    held_back_seconds: spec.heldBackSeconds,
-  }
+  return toWire(z.object(fields), spec)
 }
 
-export function ruleToWire(rule: NotificationRule): z.infer<typeof ruleWire> {
-  return {
-    id: rule.id,
-    ...fieldsToWire(rule),
-    created_at: rule.createdAt,
-    updated_at: rule.updatedAt,
-  }
+export function ruleToWire(rule: NotificationRule) {
+  return toWire(ruleWire, rule)
 }
 
-export function channelToWire(channel: KnownChannel): z.infer<typeof channelsWire>['items'][number] {
-  return {
-    name: channel.name,
-    type: channel.type,
-    host: channel.host,
-    last_sent_at: channel.lastSentAt,
-    last_error: channel.lastError,
-    last_error_at: channel.lastErrorAt,
-    pending: channel.pending,
-    dead: channel.dead,
-  }
+export function channelToWire(channel: KnownChannel) {
+  return toWire(channelWire, channel)
 }
 
-export function deadToWire(dead: DeadMessage): z.infer<typeof deadWire> {
-  return {
-    id: dead.id,
-    rule: dead.ruleName,
-    channel: dead.channel,
-    event: dead.event,
-    code: dead.key === '' ? null : codeName(dead.key),
-    events: dead.events,
-    pipelines: [...dead.pipelines],
-    attempts: dead.attempts,
-    error: dead.error,
-    created_at: dead.createdAt,
-    died_at: dead.diedAt,
-  }
+export function deadToWire(dead: DeadMessage) {
+  return toWire(deadWire, dead, { rule: dead.ruleName, code: dead.key === '' ? null : codeName(dead.key) })
 }
 
 export function testToWire(channel: string, outcome: TestOutcome): z.infer<typeof testWire> {

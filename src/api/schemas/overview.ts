@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import type { PipelineLine } from '../../model/overview.js'
-import type { Comparison } from '../../model/reconcile.js'
 import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
 import type { PipelineLines } from '../services/pipelines.js'
 import { pageOf, pageQueryUpTo } from './page.js'
 import { listPipelinesQuery } from './pipeline.js'
-import { heldBackToWire, heldBackWire } from './run.js'
+import { heldBackWire } from './run.js'
+import { toWire } from './to-wire.js'
 
 export const overviewQuery = listPipelinesQuery.extend({
   ...pageQueryUpTo(1000),
@@ -69,7 +68,7 @@ export const comparisonWire = z
   })
   .meta({ id: 'Comparison' })
 
-const barWire = z.object({
+const recentRunWire = z.object({
   status: runStatus,
   duration_ms: duration,
   rows_read: count('Rows read from the source.'),
@@ -109,7 +108,7 @@ const lineWire = z
       .describe('The latest result of GET /pipelines/{id}/reconcile by any user.'),
     current_run: activeRunWire.nullable().describe('The run that is requested or in progress.'),
     last_run: endedRunWire.nullable().describe('The last run that ended.'),
-    recent: z.array(barWire).describe('The last 20 runs that ended, newest first.'),
+    recent: z.array(recentRunWire).describe('The last 20 runs that ended, newest first.'),
   })
   .meta({ id: 'PipelineLine' })
 
@@ -140,83 +139,16 @@ export function overviewToWire({ page, fleet }: PipelineLines): z.infer<typeof o
   }
 }
 
-function lineToWire(line: PipelineLines['page']['items'][number]): z.infer<typeof lineWire> {
-  return {
-    id: line.id,
-    name: line.name,
-    description: line.description,
-    tags: [...line.tags],
-    type: line.type,
-    target_table: line.targetTable,
-    target_connection: line.targetConnection,
-    mode: line.mode,
-    enabled: line.enabled,
-    status: line.status,
-    config_version: line.configVersion,
-    schedule_interval: line.scheduleInterval,
-    schedule_timezone: line.scheduleTimezone,
+function lineToWire(line: PipelineLines['page']['items'][number]) {
+  const { counts, rows } = line.compared
+  return toWire(lineWire, line, {
     schedule_period_ms: line.periodMs,
-    next_run_at: line.nextRunAt,
-    freshness_due_at: line.freshnessDueAt,
-    last_success_at: line.lastSuccessAt,
-    data_as_of: line.dataAsOf,
-    budget_seconds: line.budgetSeconds,
-    quarantined: line.quarantined,
     compared: {
-      counts: line.compared.counts === null ? null : comparisonToWire(line.compared.counts),
-      rows: line.compared.rows === null ? null : comparisonToWire(line.compared.rows),
+      counts: counts === null ? null : toWire(comparisonWire, counts),
+      rows: rows === null ? null : toWire(comparisonWire, rows),
     },
-    current_run: line.current === null ? null : activeToWire(line.current),
-    last_run: line.last === null ? null : endedToWire(line.last),
-    recent: line.recent.map((bar) => ({
-      status: bar.status,
-      duration_ms: bar.durationMs,
-      rows_read: bar.rowsRead,
-      rows_written: bar.rowsWritten,
-    })),
-  }
-}
-
-function activeToWire(run: NonNullable<PipelineLine['current']>): z.infer<typeof activeRunWire> {
-  return {
-    id: run.id,
-    status: run.status,
-    attempt: run.attempt,
-    cancel_requested: run.cancelRequested,
-    requested_at: run.requestedAt,
-    started_at: run.startedAt,
-    batches: run.batches,
-    rows_read: run.rowsRead,
-    rows_written: run.rowsWritten,
-    error_code: run.errorCode,
-    error: run.error,
-  }
-}
-
-function endedToWire(run: NonNullable<PipelineLine['last']>): z.infer<typeof endedRunWire> {
-  return {
-    id: run.id,
-    status: run.status,
-    finished_at: run.finishedAt,
-    duration_ms: run.durationMs,
-    rows_read: run.rowsRead,
-    rows_written: run.rowsWritten,
-    rows_deleted: run.rowsDeleted,
-    held_back: run.heldBack === null ? null : heldBackToWire(run.heldBack),
-    error_code: run.errorCode,
-    error: run.error,
-    error_hint: run.errorHint,
-  }
-}
-
-function comparisonToWire(comparison: Comparison): z.infer<typeof comparisonWire> {
-  const { at, matches, missing, extra, different, undecided } = comparison
-  return {
-    ...{ at, matches, missing, extra, different, undecided },
-    duration_ms: comparison.durationMs,
-    config_version: comparison.configVersion,
-    source_rows: comparison.sourceRows,
-    target_rows: comparison.targetRows,
-    on_their_way: comparison.onTheirWay,
-  }
+    current_run: line.current === null ? null : toWire(activeRunWire, line.current),
+    last_run: line.last === null ? null : toWire(endedRunWire, line.last),
+    recent: line.recent.map((run) => toWire(recentRunWire, run)),
+  })
 }

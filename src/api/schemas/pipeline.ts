@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MANAGERS, type Pipeline, type Task } from '../../model/pipeline.js'
+import { MANAGERS, type Pipeline } from '../../model/pipeline.js'
 import { FIELD_SCHEMAS } from '../../model/pipeline-fields.js'
 import { valuesOfSpec } from '../../model/pipeline-spec.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
@@ -11,6 +11,7 @@ import { PIPELINE_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery } from './page.js'
 import { pipelineFields } from './pipeline-input.js'
 import { FIELD_RESPONSES } from './pipeline-responses.js'
+import { toWire } from './to-wire.js'
 
 const taskWire = z
   .object({
@@ -105,34 +106,12 @@ export const stateWire = z
   .meta({ id: 'State' })
 
 export function pipelineToWire(pipeline: Pipeline): PipelineWire {
-  return {
-    id: pipeline.id,
+  return toWire(pipelineWire, pipeline, {
     ...valuesOfSpec(pipeline),
-    status: pipeline.status,
-    config_version: pipeline.configVersion,
-    managed_by: pipeline.managedBy,
-    tasks: pipeline.tasks.map(taskToWire),
-    created_at: pipeline.createdAt,
-    updated_at: pipeline.updatedAt,
-  }
+    tasks: pipeline.tasks.map((task) => toWire(taskWire, task)),
+  })
 }
 
-function taskToWire(task: Task): z.infer<typeof taskWire> {
-  return {
-    id: task.id,
-    order_index: task.orderIndex,
-    task_type: task.taskType,
-    body: task.body,
-    source_table: task.sourceTable,
-    target_table: task.targetTable,
-  }
-}
-
-export function stateToWire(state: State): z.infer<typeof stateWire> {
-  return {
-    pipeline_id: state.pipelineId,
-    last_processed_key: state.lastProcessedKey,
-    last_processed_id: state.lastProcessedId,
-    updated_at: state.updatedAt,
-  }
+export function stateToWire(state: State) {
+  return toWire(stateWire, state)
 }

@@ -3,6 +3,7 @@ import { QUARANTINE_STATUSES, type QuarantinedRow } from '../../model/history.js
 import type { RowChoice, Settled, UnsettledRow } from '../../ports/quarantine-store.js'
 import type { HeldRows } from '../services/quarantine.js'
 import { pageOf, pageQuery } from './page.js'
+import { toWire } from './to-wire.js'
 
 const MOST_ROWS = 1_000
 const rowId = () => z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a quarantined row')
@@ -39,21 +40,8 @@ export const replayWire = quarantinedWire.extend({
     .describe('The run that retries it; null: the run after the current one.'),
 })
 
-export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantinedWire> {
-  return {
-    id: String(row.id),
-    pipeline_id: row.pipelineId,
-    pipeline_name: row.pipelineName,
-    run_id: row.runId,
-    status: row.status,
-    key: row.key,
-    row: row.row,
-    reason: row.reason,
-    sqlstate: row.sqlstate,
-    check: row.check,
-    refused_at: row.refusedAt,
-    settled_at: row.settledAt,
-  }
+export function quarantinedToWire(row: QuarantinedRow) {
+  return toWire(quarantinedWire, row, { id: String(row.id) })
 }
 
 export const fleetQuarantineQuery = listQuarantineQuery.extend({

@@ -1,18 +1,12 @@
 import { z } from 'zod'
 import { type BatchHistory, PART_STATUSES, type PartHistory, type RunLogLine } from '../../model/history.js'
-import {
-  ATTEMPT_ENDS,
-  explainWaiting,
-  type HeldBack,
-  type PastAttempt,
-  type Run,
-  WAITING_CODES,
-} from '../../model/run.js'
+import { ATTEMPT_ENDS, explainWaiting, type Run, WAITING_CODES } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import type { RunStory } from '../services/runs.js'
 import { RUN_EXAMPLE } from './examples.js'
 import { moment } from './moment.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
+import { toWire } from './to-wire.js'
 import { waitTime } from './wait-time.js'
 
 export const heldBackWire = z.object({
@@ -31,7 +25,21 @@ const waitingWire = z.object({
   hint: z.string().describe('What to do.'),
 })
 
+const costWire = z.object({
+  blocks_read: z.number().describe('Blocks of tables and indexes that it accessed.'),
+  wal_bytes: z.number().describe('Bytes of WAL that it wrote.'),
+})
+
 const rows = (what: string) => z.number().describe(`Rows ${what}.`)
+
+const rowResults = {
+  rows_inserted: rows('inserted into the mart'),
+  rows_updated: rows('updated in the mart'),
+  rows_unchanged: rows('that were unchanged'),
+  rows_deleted: rows('deleted from the mart'),
+  rows_quarantined: rows('that the target rejected'),
+  rows_duplicate: rows('replaced by another row of the same batch'),
+}
 
 export const runWire = z
   .object({
@@ -62,12 +70,7 @@ export const runWire = z
     duration_ms: z.number().nullable().describe('The duration so far.'),
     rows_read: rows('read from the source'),
     rows_written: rows('inserted or updated'),
-    rows_inserted: rows('inserted into the mart'),
-    rows_updated: rows('updated in the mart'),
-    rows_unchanged: rows('that were unchanged'),
-    rows_deleted: rows('deleted from the mart'),
-    rows_quarantined: rows('that the target rejected'),
-    rows_duplicate: rows('replaced by another row of the same batch'),
+    ...rowResults,
     batches: z.number().describe('Batches committed.'),
     parts_total: z
       .number()
@@ -80,11 +83,7 @@ export const runWire = z
     waiting: waitingWire
       .nullable()
       .describe('Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed.'),
-    cost: z
-      .object({
-        blocks_read: z.number().describe('Blocks of tables and indexes that it accessed.'),
-        wal_bytes: z.number().describe('Bytes of WAL that it wrote.'),
-      })
+    cost: costWire
       .nullable()
       .describe('What the run cost the databases. null: they do not report it (before PostgreSQL 18).'),
   })
@@ -118,12 +117,7 @@ export const batchWire = z
     attempt: z.number().describe('The attempt that committed it.'),
     step: z.string().describe('The step of the run it belongs to.'),
     rows_read: rows('read from the source'),
-    rows_inserted: rows('inserted into the mart'),
-    rows_updated: rows('updated in the mart'),
-    rows_unchanged: rows('that were unchanged'),
-    rows_deleted: rows('deleted from the mart'),
-    rows_quarantined: rows('that the target rejected'),
-    rows_duplicate: rows('replaced by another row of the same batch'),
+    ...rowResults,
     first_key: z.string().nullable().describe('The key of its first row.'),
     last_key: z.string().nullable().describe('The key of its last row.'),
     duration_ms: z.number().describe('How long it took.'),
@@ -202,20 +196,19 @@ export const logQuery = z.strictObject({
   before: lineId.describe('Only lines before this id.'),
 })
 
-export const logPage = pageOf(
-  z
-    .object({
-      id: z.number().describe('Grows with every line.'),
-      at: z.string().describe('When it was logged.'),
-      level: z.string().describe('info, warn or error.'),
-      message: z.string().describe('The message.'),
-      fields: z.record(z.string(), z.unknown()).describe('The fields of the line.'),
-    })
-    .meta({ id: 'LogLine' }),
-)
+const logLineWire = z
+  .object({
+    id: z.number().describe('Grows with every line.'),
+    at: z.string().describe('When it was logged.'),
+    level: z.string().describe('info, warn or error.'),
+    message: z.string().describe('The message.'),
+    fields: z.record(z.string(), z.unknown()).describe('The fields of the line.'),
+  })
+  .meta({ id: 'LogLine' })
+export const logPage = pageOf(logLineWire)
 
-export function logLineToWire({ id, at, level, message, fields }: RunLogLine) {
-  return { id, at, level, message, fields }
+export function logLineToWire(line: RunLogLine) {
+  return toWire(logLineWire, line)
 }
 
 const attemptWire = z
@@ -245,7 +238,9 @@ export const runDetailWire = runWire.extend({
   usual_rows_written: z
     .number()
     .nullable()
-    .describe('The median duration of up to 20 successful runs before it; null: fewer than three.'),
+    .describe(
+      'The median of the rows written by up to 20 successful runs before it; null: fewer than three.',
+    ),
   expected_rows_read: z
     .number()
     .nullable()
@@ -258,49 +253,18 @@ export const runDetailWire = runWire.extend({
 })
 
 export function runToWire(run: Run): RunWire {
-  return {
-    id: run.id,
-    pipeline_id: run.pipelineId,
-    pipeline_name: run.pipelineName,
-    status: run.status,
-    trigger: run.trigger,
-    external_ref: run.externalRef,
-    cancel_requested: run.cancelRequested,
-    trace_id: run.traceId,
-    attempt: run.attempt,
-    strategy: run.strategy,
-    way: run.way,
-    guarantee: run.guarantee,
-    config_version: run.configVersion,
-    runner_id: run.runnerId,
-    requested_at: run.requestedAt,
-    started_at: run.startedAt,
-    finished_at: run.finishedAt,
-    duration_ms: run.durationMs,
-    rows_read: run.rowsRead,
-    rows_written: run.rowsWritten,
-    rows_inserted: run.rowsInserted,
-    rows_updated: run.rowsUpdated,
-    rows_unchanged: run.rowsUnchanged,
-    rows_deleted: run.rowsDeleted,
-    rows_quarantined: run.rowsQuarantined,
-    rows_duplicate: run.rowsDuplicate,
-    batches: run.batches,
-    parts_total: run.partsTotal,
-    parts_done: run.partsDone,
-    error: run.error,
-    error_code: run.errorCode,
-    error_hint: run.errorHint,
-    held_back: run.heldBack === null ? null : heldBackToWire(run.heldBack),
-    waiting: run.waiting === null ? null : { code: run.waiting.code, ...explainWaiting(run.waiting) },
-    cost: run.cost === null ? null : { blocks_read: run.cost.blocksRead, wal_bytes: run.cost.walBytes },
-  }
+  const { heldBack, waiting, cost } = run
+  return toWire(runWire, run, {
+    held_back: heldBack === null ? null : toWire(heldBackWire, heldBack),
+    waiting: waiting === null ? null : { code: waiting.code, ...explainWaiting(waiting) },
+    cost: cost === null ? null : toWire(costWire, cost),
+  })
 }
 
 export function runDetailToWire({ run, batches, around }: RunStory): z.infer<typeof runDetailWire> {
   return {
     ...runToWire(run),
-    attempt_history: run.attempts.map(attemptToWire),
+    attempt_history: run.attempts.map((past) => toWire(attemptWire, past)),
     previous_run_id: around.previousId,
     next_run_id: around.nextId,
     usual_rows_written: around.usualRowsWritten,
@@ -309,57 +273,10 @@ export function runDetailToWire({ run, batches, around }: RunStory): z.infer<typ
   }
 }
 
-function attemptToWire(past: PastAttempt): z.infer<typeof attemptWire> {
-  return {
-    attempt: past.attempt,
-    end: past.end,
-    ended_at: past.endedAt,
-    runner_id: past.runnerId,
-    error: past.error,
-    error_code: past.errorCode,
-    error_hint: past.errorHint,
-  }
+export function batchToWire(batch: BatchHistory) {
+  return toWire(batchWire, batch)
 }
 
-/** Field by field: other fields that the runner stores are not part of the contract. */
-export function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
-  return { reason, pid, since }
-}
-
-export function batchToWire(batch: BatchHistory): z.infer<typeof batchWire> {
-  return {
-    batch: batch.batch,
-    attempt: batch.attempt,
-    step: batch.step,
-    rows_read: batch.rowsRead,
-    rows_inserted: batch.rowsInserted,
-    rows_updated: batch.rowsUpdated,
-    rows_unchanged: batch.rowsUnchanged,
-    rows_deleted: batch.rowsDeleted,
-    rows_quarantined: batch.rowsQuarantined,
-    rows_duplicate: batch.rowsDuplicate,
-    first_key: batch.firstKey,
-    last_key: batch.lastKey,
-    duration_ms: batch.durationMs,
-    read_ms: batch.readMs,
-    transform_ms: batch.transformMs,
-    write_ms: batch.writeMs,
-    checkpoint_ms: batch.checkpointMs,
-    finished_at: batch.finishedAt,
-  }
-}
-
-export function partToWire(part: PartHistory): z.infer<typeof partWire> {
-  return {
-    part: part.part,
-    status: part.status,
-    after_key: part.afterKey === null ? null : [...part.afterKey],
-    last_key: part.lastKey === null ? null : [...part.lastKey],
-    runner_id: part.runnerId,
-    lease_until: part.leaseUntil,
-    attempts: part.attempts,
-    rows: part.rows,
-    started_at: part.startedAt,
-    finished_at: part.finishedAt,
-  }
+export function partToWire(part: PartHistory) {
+  return toWire(partWire, part)
 }

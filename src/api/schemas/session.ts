@@ -4,6 +4,7 @@ import type { ListedSession } from '../../ports/session-store.js'
 import { ADMINISTRATOR_ID, type Caller } from '../auth/identity.js'
 import type { PipelineRules } from '../services/pipeline-rules.js'
 import { flag, pageOf, pageQuery } from './page.js'
+import { toWire } from './to-wire.js'
 
 const secret = z.string().min(1).max(500)
 
@@ -83,20 +84,13 @@ const listedWire = z
   .meta({ id: 'BrowserSession' })
 export const sessionsPage = pageOf(listedWire)
 
-export function listedToWire(session: ListedSession, current: string | null): z.infer<typeof listedWire> {
-  return {
-    id: session.id,
+export function listedToWire(session: ListedSession, current: string | null) {
+  return toWire(listedWire, session, {
     current: session.id === current,
     name: session.token?.name ?? ADMINISTRATOR_ID,
     token_id: session.token?.id ?? null,
     role: session.token?.role ?? 'admin',
-    created_at: session.createdAt,
-    last_used_at: session.lastUsedAt,
-    expires_at: session.expiresAt,
-    opened_from: session.openedFrom,
-    user_agent: session.userAgent,
-    started_from: session.startedFrom,
-  }
+  })
 }
 
 export const codeWire = z.object({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ROLES, type Token } from '../../model/access.js'
 import { line } from '../../model/text.js'
 import { pageOf } from './page.js'
+import { toWire } from './to-wire.js'
 
 /** Far beyond any useful date; a year with five digits is a typing error. */
 const expiry = z.iso.datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
@@ -51,18 +52,6 @@ export const newTokenWire = tokenWire.extend({
   token: z.string().describe('The value. It is shown once and not stored.'),
 })
 
-export function tokenToWire(token: Token): z.infer<typeof tokenWire> {
-  return {
-    id: token.id,
-    name: token.name,
-    role: token.role,
-    created_by: token.createdBy,
-    created_at: token.createdAt,
-    expires_at: token.expiresAt,
-    revoked_at: token.revokedAt,
-    rotated_at: token.rotatedAt,
-    previous_until: token.previousUntil,
-    last_used_at: token.lastUsedAt,
-    last_used_from: token.lastUsedFrom,
-  }
+export function tokenToWire(token: Token) {
+  return toWire(tokenWire, token)
 }

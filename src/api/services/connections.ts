@@ -18,7 +18,7 @@ export interface KnownConnection extends Omit<ConnectionReport, 'state'> {
   readonly uses: readonly UseOfConnection[]
 }
 
-export interface Look {
+export interface ConnectionTest {
   readonly at: Date
   /** The process that tested it: a runner may have other settings and be in another network. */
   readonly host: string
@@ -37,9 +37,9 @@ export class ConnectionService {
     this.#targets = targets
   }
 
-  async look(): Promise<Look> {
+  async test(): Promise<ConnectionTest> {
     const [reports, pipelines] = await Promise.all([
-      this.#connections.look(),
+      this.#connections.test(),
       this.#catalog.listConnectionUses(),
     ])
     const uses = this.#usesByConnection(pipelines)

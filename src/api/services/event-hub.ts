@@ -28,7 +28,7 @@ export class EventHub {
   readonly #listeners = new Set<Listener>()
   #head = 0
   #timer: NodeJS.Timeout | null = null
-  #looking: Promise<void> = Promise.resolve()
+  #reading: Promise<void> = Promise.resolve()
   #isLooking = false
   #again = false
   #started = false
@@ -73,7 +73,7 @@ export class EventHub {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#listeners.clear()
     if (this.#started) await this.#options.wakeups.stop()
-    await this.#looking
+    await this.#reading
   }
 
   #start(): void {
@@ -87,10 +87,10 @@ export class EventHub {
   #wake(): void {
     this.#again = true
     if (this.#isLooking || this.#listeners.size === 0) return
-    this.#looking = this.#look()
+    this.#reading = this.#read()
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     this.#isLooking = true
     try {
       while (this.#again && this.#listeners.size > 0) {

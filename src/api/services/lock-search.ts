@@ -4,7 +4,7 @@ import type { Inspector } from '../../ports/inspector.js'
 
 /** Longer than two short statements should take. */
 const SEARCH_MS = 5_000
-/** A second look within this time would find the same. */
+/** A second search within this time would find the same. */
 const FRESH_MS = 2_000
 /** Each uses one session after the other, on the target and on the source. */
 const MOST_AT_ONCE = 4

@@ -61,6 +61,6 @@ export function bytes(count: number | null | undefined): string | null {
 }
 
 /** How to get the rest of a list. */
-export function tellOfMore(nextCursor: string | null): void {
+export function hintAtNextPage(nextCursor: string | null): void {
   if (nextCursor !== null) detail(`More results: --cursor ${nextCursor}`)
 }

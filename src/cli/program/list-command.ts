@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { paths } from '../../client/api-types.js'
 import { type FormatFlags, isData, printData } from '../output/format.js'
-import { type Cell, printTable, tellOfMore } from '../output/print-table.js'
+import { type Cell, hintAtNextPage, printTable } from '../output/print-table.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { type PageFlags, pageOrAll } from '../server/pages.js'
@@ -87,7 +87,7 @@ async function show<P extends ListRoute>(
   if (isData(flags)) return printData(answer, flags)
   const columns = typeof list.columns === 'function' ? list.columns(name) : list.columns
   printItems(columns, answer.items as Item<P>[], list.none)
-  if (list.pages !== undefined) tellOfMore(answer.next_cursor)
+  if (list.pages !== undefined) hintAtNextPage(answer.next_cursor)
   list.after?.(answer as List<P>)
 }
 

@@ -120,7 +120,7 @@ export class Server {
 
   /** Sends lines in TabSeparated. Throws the client's original error, which the writer inspects first. */
   async insert(into: string, body: string, name: string): Promise<void> {
-    // Counted per attempt: a batch may write rows and remove others, and the server must not take one for the other.
+    // Counted per attempt: a batch may write rows and remove others, and the server must not confuse the two.
     const token = `${this.#attempt}/${name}/${this.#inserts++}`
     const send = async () => {
       const { stream } = await this.#client.exec({

@@ -10,7 +10,7 @@ const settingsOf = (environment: NodeJS.ProcessEnv) => readTable(clickhouse.sett
 const kindOf = (environment: NodeJS.ProcessEnv) => clickhouse.create(settingsOf(environment))
 
 describe('the kind ch:', () => {
-  it('says that CLICKHOUSE_URL is not set', async () => {
+  it('reports that CLICKHOUSE_URL is not set', async () => {
     const missing = await kindOf({}).missing()
     expect(missing?.message).toContain('CLICKHOUSE_URL is not set')
     await expect(kindOf({}).ping(new AbortController().signal)).rejects.toMatchObject({
@@ -18,7 +18,7 @@ describe('the kind ch:', () => {
     })
   })
 
-  it('says how to install the client when it is not there', async () => {
+  it('explains how to install the client if it is missing', async () => {
     const absent = async (): Promise<ClientModule> => import('not-installed' as string)
     const kind = clickhouse.create(settingsOf({ CLICKHOUSE_URL: 'http://localhost:8123' }), absent)
     expect(await kind.missing()).toEqual({
@@ -33,7 +33,7 @@ describe('the kind ch:', () => {
     expect(CLIENT_PACKAGE).toBe(`@clickhouse/client@${optionalDependencies['@clickhouse/client']}`)
   })
 
-  it('lets pipelines write what ALLOWED_CH_TABLES names, R4.12', () => {
+  it('allows pipelines to write the tables in ALLOWED_CH_TABLES, R4.12', () => {
     const rules = (allowed?: string) => ({ tables: [], kinds: [kindOf({ ALLOWED_CH_TABLES: allowed })] })
     expect(isAllowedTarget('ch:analytics.film_dim', rules())).toBe(true)
     expect(isAllowedTarget('ch:film_dim', rules())).toBe(false)
@@ -41,7 +41,7 @@ describe('the kind ch:', () => {
     expect(isAllowedTarget('ch:film_dim', rules('film_dim,x.*'))).toBe(true)
   })
 
-  it('knows which names the server and its own tables leave free', () => {
+  it('rejects names that the server or its own tables use', () => {
     for (const name of ['film_dim', 'analytics.film_dim', '_x.Y1']) expect(nameProblem(name), name).toBeNull()
     for (const name of [
       '',
@@ -59,7 +59,7 @@ describe('the kind ch:', () => {
       expect(nameProblem(name), name).not.toBeNull()
   })
 
-  it('reads options with their defaults, or says what is wrong with each', () => {
+  it('reads options with their defaults, and reports what is wrong with each', () => {
     const kind = kindOf({})
     expect(kind.readOptions({})).toEqual({ options: { numeric: 'decimal', compare: true } })
     expect(kind.readOptions({ numeric: 'float', compare: 1, shards: 3 })).toEqual({
@@ -71,7 +71,7 @@ describe('the kind ch:', () => {
     })
   })
 
-  it('takes user, password and database from the URL unless a setting says otherwise', () => {
+  it('takes user, password and database from the URL unless settings override them', () => {
     const url = 'https://etl:a%20secret@clickhouse:8443/marts'
     expect(addressOf(settingsOf({ CLICKHOUSE_URL: url }))).toEqual({
       origin: 'https://clickhouse:8443',

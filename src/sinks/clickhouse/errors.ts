@@ -64,8 +64,8 @@ export function sinkError(error: unknown, doing: string, origin: string): Vitrin
   if (error instanceof VitrinaError) return error
   const code = serverCode(error)
   const kind = code === null ? 'SINK_UNAVAILABLE' : meaningOf(code)
-  const said = `${firstLine(error)}${code === null ? '' : ` (code ${code}, ${(error as { type: string }).type})`}`
-  return new VitrinaError(kind, `${doing} at ${origin}: ${said}`, HINTS[kind]!, {
+  const reason = `${firstLine(error)}${code === null ? '' : ` (code ${code}, ${(error as { type: string }).type})`}`
+  return new VitrinaError(kind, `${doing} at ${origin}: ${reason}`, HINTS[kind]!, {
     cause: error,
     facts: code === null ? {} : { clickhouse_code: code },
   })

@@ -12,7 +12,7 @@ async function prepared() {
   return { mart, sink }
 }
 
-describe('rejected rows (real engine, HTTP front of our own)', () => {
+describe('rejected rows (real engine behind a small HTTP server)', () => {
   it('are found before they are sent, and the others are written', async () => {
     const mart = aMart(server, { columns: { id: 'bigint', day: 'date', price: 'numeric' } })
     const sink = await mart.open()
@@ -30,7 +30,7 @@ describe('rejected rows (real engine, HTTP front of our own)', () => {
     expect(await mart.read('id')).toEqual([['1']])
   })
 
-  it('are found by halving when only the server knows why', async () => {
+  it('are found by bisection if only the server can detect them', async () => {
     const { mart, sink } = await prepared()
     await server.rows(
       `ALTER TABLE ${mart.database}.mart__data ADD CONSTRAINT short CHECK _vitrina_deleted = 1 OR length(assumeNotNull(title)) < 5`,
@@ -45,7 +45,7 @@ describe('rejected rows (real engine, HTTP front of our own)', () => {
   })
 })
 
-describe('a failing server (real engine, HTTP front of our own)', () => {
+describe('a failing server (real engine behind a small HTTP server)', () => {
   it('is retried when it is busy for a moment', async () => {
     const { mart, sink } = await prepared()
     await server.fail({ pattern: '^INSERT', times: 2, code: 252, type: 'TOO_MANY_PARTS' })
@@ -66,7 +66,7 @@ describe('a failing server (real engine, HTTP front of our own)', () => {
     [62, 'SYNTAX_ERROR', 'SINK_REFUSED', 'stop'],
   ] as const
   for (const [code, type, expected, outcome] of ANSWERS) {
-    it(`says ${type}: ${expected}, which is "${outcome}"`, async () => {
+    it(`maps ${type} to ${expected}, which is "${outcome}"`, async () => {
       const { mart, sink } = await prepared()
       await server.fail({ pattern: '^INSERT', times: 9, code, type })
       await expect(sink.write(rowsOf(['1', 'one']), batch(1, 1))).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe('a failing server (real engine, HTTP front of our own)', () => {
     })
   }
 
-  it('is missed when the mart was dropped in the middle of a run', async () => {
+  it('fails the run when the mart is dropped in the middle of it', async () => {
     const { mart, sink } = await prepared()
     await sink.write(rowsOf(['1', 'one']), batch(1, 1))
     await server.rows(`DROP TABLE ${mart.database}.mart__data`)
@@ -115,7 +115,7 @@ describe('a failing server (real engine, HTTP front of our own)', () => {
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('secret') })
   })
 
-  it('says where it is and which version, without its password', async () => {
+  it('reports its address and version, without its password', async () => {
     const kind = kindFor(server)
     expect(kind.address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(await kind.version?.(new AbortController().signal)).toMatch(/^\d+\.\d+/)

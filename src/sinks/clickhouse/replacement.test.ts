@@ -16,7 +16,7 @@ const tablesOf = (database: string) => server.rows(`SHOW TABLES FROM ${database}
 const BARE = [['mart'], ['mart__data']]
 
 describe('a replacement (real engine, HTTP front of our own)', () => {
-  it('is seen all at once, and the old rows are gone with their table', async () => {
+  it('becomes visible all at once, and drops the old rows with their table', async () => {
     const { mart } = await filled()
     const sink = await mart.open()
     const replacement = await sink.replacement(RUN)
@@ -37,7 +37,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     expect(await tablesOf(mart.database)).toEqual(BARE)
   })
 
-  it('is never seen empty or half by readers that keep asking', async () => {
+  it('is never empty or incomplete for readers that query it continuously', async () => {
     const { mart } = await filled()
     const sink = await mart.open()
     const replacement = await sink.replacement(RUN)

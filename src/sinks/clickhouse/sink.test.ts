@@ -82,7 +82,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
     expect(await mart.read('count()')).toEqual([['2']])
   })
 
-  it('writes again what a repeated batch brings back after it was removed', async () => {
+  it('writes rows of a repeated batch again after they were removed', async () => {
     const mart = aMart(server)
     const first = await mart.open()
     await first.prepare()
@@ -138,7 +138,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'second']])
   })
 
-  it('lets a recreated pipeline, whose fences are small again, change old rows', async () => {
+  it('allows a recreated pipeline, whose fences are small again, to change old rows', async () => {
     const mart = aMart(server)
     const old = await mart.open()
     await old.prepare()
@@ -190,7 +190,7 @@ describe('deletes (real engine, HTTP front of our own)', () => {
     expect(await server.rows(`SHOW TABLES FROM ${mart.database}`)).toEqual([['mart'], ['mart__data']])
   })
 
-  it('takes a key for a key that is spelled like its column', async () => {
+  it('distinguishes a key from its column of the same name', async () => {
     const mart = aMart(server, { columns: { name: 'text!' }, key: ['name'] })
     const sink = await mart.open()
     await sink.prepare()
@@ -209,7 +209,7 @@ describe('deletes (real engine, HTTP front of our own)', () => {
     expect(await server.rows(`SHOW TABLES FROM ${mart.database}`)).toHaveLength(2)
   })
 
-  it('removes everything when the source is empty and the brake lets it', async () => {
+  it('removes everything if the source is empty and the brake allows it', async () => {
     const { mart, sink } = await filled(1)
     expect(await sink.removeAbsent(portions(), batch(1, 2))).toEqual({ deleted: 4 })
     expect(await mart.read()).toEqual([])

@@ -96,7 +96,7 @@ const TYPES: readonly [type: string, clickhouse: string, ...values: string[]][] 
 ]
 
 describe('values (real engine, HTTP front of our own)', () => {
-  it('get the type that the contract says', () => {
+  it('get the type that the contract defines', () => {
     for (const [type, expected] of TYPES)
       expect(codecOf(type, { numeric: 'decimal' }).type, type).toBe(expected)
     expect(codecOf('numeric', { numeric: 'string' }).type).toBe('String')

@@ -120,7 +120,7 @@ it('JSON is compared by what it means', () => {
   expect(parseExact('{"a":"\\\\\\" 12","b":[null,true]}')).toEqual({ a: '\\" 12', b: [null, true] })
 })
 
-it('a set of keys knows what was added, and nothing else', () => {
+it('a set of keys contains what was added, and nothing else', () => {
   const set = new KeySet()
   for (let at = 0; at < 20_000; at++) set.add(`key ${at % 10_000}`)
   expect(set.size).toBe(10_000)

@@ -206,7 +206,7 @@ describe('a clear state', () => {
   })
 })
 
-it('goes to the next node when one does not answer', async () => {
+it('tries the next node if one does not respond', async () => {
   const name = lab.name()
   const sink = await openSink({
     url: `http://127.0.0.1:9,${lab.url}`,

@@ -84,7 +84,7 @@ describe('a mart as an index', () => {
     expect(await lab.source(name, '1')).toBe('{"id":1,"title":"Dune","year":2021}')
   })
 
-  it('says which columns an index cannot take, and where it is less exact', async () => {
+  it('reports which columns an index cannot store, and which lose precision', async () => {
     const name = lab.name()
     const properties = {
       id: { type: 'integer' },
@@ -177,7 +177,7 @@ describe('a mart as an index', () => {
     })
   })
 
-  it('says where it is and which version', async () => {
+  it('reports its address and version', async () => {
     const kind = elasticsearchKind(lab.url)
     expect(kind.address).toBe(new URL(lab.url).host)
     expect(await kind.version?.(AbortSignal.timeout(20_000))).toMatch(/^\d+\.\d+/)
@@ -193,7 +193,7 @@ describe('a mart as an index', () => {
 describe('what is known without a server', () => {
   const kind = elasticsearch.create(readTable(elasticsearch.settings, {}))
 
-  it('R4.12 says where targets begin and which are allowed, by configuration', () => {
+  it('R4.12 takes the prefix of targets and the allowed ones from the configuration', () => {
     expect(kind).toMatchObject({
       prefix: 'es:',
       allowList: { setting: 'ALLOWED_ES_INDEXES', names: ['film_dim', 'film_rating_agg', 'genre_dim'] },
@@ -204,7 +204,7 @@ describe('what is known without a server', () => {
     expect(other).toMatchObject({ prefix: 'search/', allowList: { names: ['a', 'b*'] } })
   })
 
-  it('says that ELASTICSEARCH_URL is missing', async () => {
+  it('reports that ELASTICSEARCH_URL is missing', async () => {
     expect(await kind.missing()).toMatchObject({ message: expect.stringContaining('ELASTICSEARCH_URL') })
     expect(await elasticsearchKind('http://localhost:9200').missing()).toBeNull()
   })
@@ -218,7 +218,7 @@ describe('what is known without a server', () => {
       expect(() => elasticsearchKind(url)).toThrowError(/^ELASTICSEARCH_URL must be(?!.*s3cret)/)
   })
 
-  it('knows the rules for names of indexes', () => {
+  it('applies the rules for names of indexes', () => {
     for (const name of ['film_dim', 'a.b-c+1', 'фильмы', 'x'.repeat(200)])
       expect(kind.nameProblem(name)).toBeNull()
     for (const name of [
@@ -241,7 +241,7 @@ describe('what is known without a server', () => {
       expect(kind.nameProblem(name), name).not.toBeNull()
   })
 
-  it('reads options, and says what is wrong with each', () => {
+  it('reads options, and reports what is wrong with each', () => {
     expect(kind.readOptions({})).toEqual({ options: { write_mode: 'update' } })
     expect(kind.readOptions({ write_mode: 'index', replicas: 0 })).toEqual({
       options: { write_mode: 'index', replicas: 0 },

@@ -82,10 +82,10 @@ export class Mart {
   }
 
   /** Null: no index or alias has this name. */
-  async find(name = this.name): Promise<IndexState | null> {
+  async find(): Promise<IndexState | null> {
     const { status, body } = await this.#cluster.ask<Record<string, IndexBody>>({
       method: 'GET',
-      path: `/${encodeURIComponent(name)}?flat_settings=true`,
+      path: `/${encodeURIComponent(this.name)}?flat_settings=true`,
       target: this.target,
       accept: [404],
     })

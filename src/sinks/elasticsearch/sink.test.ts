@@ -63,7 +63,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await lab.source(name, A)).toBe(`{"id":"${A}","title":null,"seen":1}`)
     })
 
-    it('lets the last row of a key win within a batch, and counts the others', async () => {
+    it('keeps the last row of a key within a batch, and counts the others', async () => {
       const { sink, name } = await aMart({ options })
       const rows = [
         [A, 'first', '1'],
@@ -124,7 +124,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(refused[0]!.reason).toMatch(/code.*'no address' is not an IP string literal/)
     })
 
-    it('removes documents by key, and does not mind those that are gone', async () => {
+    it('removes documents by key, and ignores those that do not exist', async () => {
       const { sink, name } = await aMart({ options, key: ['id', 'title'] })
       await write(sink, [
         [A, 'x|y', '1'],

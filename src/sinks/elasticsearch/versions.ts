@@ -7,7 +7,7 @@ const MOST_CLAIMS = 2 ** 8 - 1
 
 /**
  * The later of two batches of a pipeline has the greater version, and so has the later of two claims of a part
- * (invariant 4). Beyond so many, the server takes the last ones for equal.
+ * (invariant 4). Beyond these limits, the last versions are equal.
  */
 export function versionOf(id: BatchId | PartBatchId): bigint {
   const claim = 'claim' in id ? Math.min(id.claim, MOST_CLAIMS) : 0

@@ -60,15 +60,15 @@ function onConflict(rest: readonly { readonly name: string }[]): string {
   const set = rest.map(
     (column) => `${quoteIdentifier(column.name)} = excluded.${quoteIdentifier(column.name)}`,
   )
-  return `DO UPDATE SET ${set.join(', ')} WHERE ${differs(rest, 'mart.', 'excluded.')}`
+  return `DO UPDATE SET ${set.join(', ')} WHERE ${differs(rest)}`
 }
 
 /**
  * `*<>` compares the stored bytes: it distinguishes 1.0 from 1.00 and works for json, xml and point, which have no
  * equality operator. IS DISTINCT FROM does neither.
  */
-function differs(columns: readonly { readonly name: string }[], left: string, right: string): string {
-  return `ROW(${columnList(columns, left)})::record *<> ROW(${columnList(columns, right)})::record`
+function differs(columns: readonly { readonly name: string }[]): string {
+  return `ROW(${columnList(columns, 'mart.')})::record *<> ROW(${columnList(columns, 'excluded.')})::record`
 }
 
 /**

@@ -20,7 +20,6 @@ export interface Target {
   readonly key: readonly string[]
   /** Key columns whose values can be equal but look different, such as 1.0 and 1.00. */
   readonly looseKey: readonly string[]
-  readonly partitioned: boolean
   /** The table has a GENERATED ALWAYS identity column, so INSERT needs OVERRIDING SYSTEM VALUE. */
   readonly overriding: boolean
   /** Every column has the same type as in the query, so bytes can be copied unconverted. */
@@ -93,7 +92,6 @@ export async function findTarget(
     columns: written,
     key,
     looseKey,
-    partitioned: kind === 'p',
     overriding: attributes.some(
       (attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name),
     ),

@@ -8,7 +8,7 @@ const films = (from: number, to: number, mark = '') =>
 const HOUR = 3_600_000
 
 await describeS3('Files of a mart', (s3) => {
-  it('stand in a folder for each value of the partition column, which stays inside them', async () => {
+  it('are in one folder for each value of the partition column, and contain that column', async () => {
     const types = { id: 'bigint', genre: 'text', title: 'text' }
     const mart = aMart(s3, { types, options: { partition_by: 'genre' } })
     const genres = [

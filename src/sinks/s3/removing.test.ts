@@ -89,7 +89,7 @@ await describeS3('Replacing a mart of files', (s3) => {
     expect(await mart.read()).toEqual(films(1, 4))
   })
 
-  it('lets everything go when the brake is 1', async () => {
+  it('removes everything if the brake is 1', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 4))
     const { publish } = await replaceWith(mart, [], new TestRun(2), 1)

@@ -56,7 +56,7 @@ export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
 function differences(shape: Shape, manifest: Manifest): Finding[] {
   const before = new Map(manifest.columns.map(({ name, stored }) => [name, stored]))
   const now = new Map(shape.columns.map((column) => [column.name, storageOf(column).label]))
-  const told = [
+  const changes = [
     ...[...now].flatMap(([name, stored]) =>
       before.has(name) ? [] : [`column "${name}" (${stored}) is new`],
     ),
@@ -75,7 +75,7 @@ function differences(shape: Shape, manifest: Manifest): Finding[] {
         ]),
   ]
   const hint = `Change the query to match, choose another prefix, or remove ${shape.prefix}${MANIFEST} and run the pipeline in full to rebuild the mart.`
-  return told.map((what) =>
+  return changes.map((what) =>
     finding({
       code: 'TARGET_MISMATCH',
       message: `The existing files of ${addressOf(shape.prefix)} do not match: ${what}.`,

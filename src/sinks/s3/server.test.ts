@@ -47,7 +47,7 @@ await describeS3('An S3 server', (s3) => {
     }
   })
 
-  it('says what changed when the columns no longer fit, and writes nothing', async () => {
+  it('reports what changed if the columns no longer fit, and writes nothing', async () => {
     const mart = aMart(s3, { types: { id: 'bigint', title: 'text', price: 'numeric(4,2)' } })
     await runOnce(mart, [['1', 'a', '1.00']])
     const types = { id: 'bigint', price: 'numeric(6,2)', added: 'text' }
@@ -63,7 +63,7 @@ await describeS3('An S3 server', (s3) => {
     await expect(sink.prepare()).rejects.toMatchObject({ code: 'TARGET_MISMATCH' })
   })
 
-  it('knows what it cannot keep before the first run', async () => {
+  it('reports what it cannot store before the first run', async () => {
     const types = { id: 'bigint', total: 'numeric', tags: 'text[]' }
     const mart = aMart(s3, { types, options: { partition_by: 'tags' } })
     const { exists, errors, warnings } = await (await mart.open()).examine()
@@ -78,7 +78,7 @@ await describeS3('An S3 server', (s3) => {
     expect(missing.errors.map(({ message }) => message)).toEqual(['The query returns no column "none".'])
   })
 
-  it('does not make a mart of the last run alone when the manifest disappeared', async () => {
+  it('does not create a mart from the last run alone if the manifest is missing', async () => {
     const mart = aMart(s3)
     await runOnce(mart, ROW)
     const sink = await mart.open()
@@ -105,7 +105,7 @@ await describeS3('An S3 server', (s3) => {
     expect(await mart.manifest()).toBeNull()
   })
 
-  it('says what to do when a file of the mart was lost, and that helps', async () => {
+  it('explains how to recover when a file of the mart is lost, and the remedy works', async () => {
     const mart = aMart(s3)
     await runOnce(mart, [
       ['1', 'one'],
@@ -157,7 +157,7 @@ await describeS3('An S3 server', (s3) => {
 describe('The kind of sink called s3', () => {
   const kind = (environment: Record<string, string>) => s3Sink.create(readTable(SETTINGS, environment))
 
-  it('says that it is not configured', async () => {
+  it('reports that it is not configured', async () => {
     expect(await kind({}).missing()).toMatchObject({ message: 'S3_BUCKET is not set.' })
     await expect(kind({}).ping(signal)).rejects.toMatchObject({ code: 'SINK_MISSING' })
     expect(kind({}).allowList).toEqual({ setting: 'ALLOWED_S3_PREFIXES', names: ['marts/*'] })
@@ -181,7 +181,7 @@ describe('The kind of sink called s3', () => {
     expect(kind({}).nameProblem(name)).not.toBeNull()
   })
 
-  it('reads options with their defaults, and says what is wrong with each', () => {
+  it('reads options with their defaults, and reports what is wrong with each', () => {
     expect(kind({}).readOptions({ partition_by: 'genre' })).toEqual({
       options: { partition_by: 'genre', compression: 'snappy', file_size_mb: 32, keep_hours: 24 },
     })

@@ -56,7 +56,7 @@ await describeS3('The S3 sink', (s3) => {
     expect((await mart.manifest())!.rows).toBe(3)
   })
 
-  it('lets the later row win: in a batch, across batches, across runs', async () => {
+  it('keeps the later row: in a batch, across batches, across runs', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 4, ' first run'))
     const sink = await mart.open()
@@ -90,7 +90,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(await mart.objects()).toContain(second)
   })
 
-  it('brings back a row that was removed and written again in the same run', async () => {
+  it('contains a row that was removed and written again in the same run', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
@@ -132,7 +132,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(await mart.read()).toEqual([...films(2, 4, ' second'), ...films(5, 6, ' third')])
   })
 
-  it('lets a stale holder neither publish nor replace a file of its successor', async () => {
+  it('does not allow a stale holder to publish, or to replace a file of its successor', async () => {
     const mart = aMart(s3)
     const zombie = new TestRun(5)
     const stale = await mart.open()

@@ -39,14 +39,14 @@ export class S3Sink implements Sink {
   }
 
   async examine(): Promise<Examination> {
-    const seen = await this.#look()
+    const seen = await this.#inspect()
     const errors = problems(this.#mart, seen?.manifest ?? null)
     return { exists: seen !== null, errors, warnings: warnings(this.#mart.columns) }
   }
 
   /** Creates nothing: an administrator has to create the bucket. */
   async prepare(): Promise<void> {
-    const seen = await this.#look()
+    const seen = await this.#inspect()
     requireFit(this.#mart, seen?.manifest ?? null)
     this.#wasThere = seen !== null
   }
@@ -110,7 +110,7 @@ export class S3Sink implements Sink {
     this.#mart.bucket.close()
   }
 
-  async #look(): Promise<Seen | null> {
+  async #inspect(): Promise<Seen | null> {
     await this.#mart.bucket.requireThere()
     return readManifest(this.#mart.bucket, this.#mart.prefix)
   }

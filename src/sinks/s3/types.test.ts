@@ -240,7 +240,7 @@ async function readTable(
 }
 
 await describeS3('Types in Parquet', (s3) => {
-  it('arrive as they left, row by row, NULL and empty kept apart (R4.9)', async () => {
+  it('arrive unchanged, row by row, with NULL and empty values distinct (R4.9)', async () => {
     const database = await aDatabase({ cinema: true })
     const { columns, rows } = await typeTable(database)
     const mart = aMart(s3, { columns })

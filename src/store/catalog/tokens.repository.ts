@@ -1,7 +1,8 @@
-import type { Author, Role, Token } from '../../model/access.js'
+import type { Author, Token } from '../../model/access.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { FoundToken, NewToken, Rotation, TokenStore } from '../../ports/token-store.js'
 import type { Database } from '../database.js'
+import { type Columns, fromColumns } from '../from-columns.js'
 import { writeAudit } from './audit.js'
 import { pageOf, readCursor } from './page.js'
 
@@ -11,19 +12,7 @@ const TOKEN_COLUMNS = `
   etl.rfc3339(CASE WHEN previous_until > clock_timestamp() THEN previous_until END) AS previous_until,
   etl.rfc3339(last_used_at) AS last_used_at, last_used_from`
 
-interface TokenRow {
-  id: string
-  name: string
-  role: Role
-  created_by: string
-  created_at: string
-  expires_at: string | null
-  revoked_at: string | null
-  rotated_at: string | null
-  previous_until: string | null
-  last_used_at: string | null
-  last_used_from: string | null
-}
+type TokenRow = Columns<Token>
 
 export class CatalogTokensRepository implements TokenStore {
   readonly #database: Database
@@ -58,7 +47,7 @@ export class CatalogTokensRepository implements TokenStore {
       )
       const diff = { role, expires_at: row!.expires_at }
       await writeAudit(session, author, { action: 'token.create', kind: 'token', id: row!.id, name, diff })
-      return toToken(row!)
+      return fromColumns<Token>(row!)
     })
   }
 
@@ -70,7 +59,11 @@ export class CatalogTokensRepository implements TokenStore {
         ORDER BY t.created_at DESC, t.id DESC LIMIT $3`,
       [after?.[0] ?? null, after?.[1] ?? null, limit + 1],
     )
-    return pageOf(rows.map(toToken), limit, (token) => [token.createdAt, token.id])
+    return pageOf(
+      rows.map((row) => fromColumns<Token>(row)),
+      limit,
+      (token) => [token.createdAt, token.id],
+    )
   }
 
   rotateToken(rotation: Rotation, author: Author): Promise<Token | 'ended' | null> {
@@ -98,7 +91,7 @@ export class CatalogTokensRepository implements TokenStore {
       ])
       const diff = { grace_seconds: graceSeconds, expires_at: row!.expires_at }
       await writeAudit(session, author, { action: 'token.rotate', kind: 'token', id, name: row!.name, diff })
-      return toToken(row!)
+      return fromColumns<Token>(row!)
     })
   }
 
@@ -110,29 +103,13 @@ export class CatalogTokensRepository implements TokenStore {
       )
       if (revoked !== undefined) {
         await writeAudit(session, author, { action: 'token.revoke', kind: 'token', id, name: revoked.name })
-        return toToken(revoked)
+        return fromColumns<Token>(revoked)
       }
       const [row] = await session.query<TokenRow>(
         `SELECT ${TOKEN_COLUMNS} FROM etl.etl_tokens WHERE id = $1`,
         [id],
       )
-      return row === undefined ? null : toToken(row)
+      return row === undefined ? null : fromColumns<Token>(row)
     })
-  }
-}
-
-function toToken(row: TokenRow): Token {
-  return {
-    id: row.id,
-    name: row.name,
-    role: row.role,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    rotatedAt: row.rotated_at,
-    previousUntil: row.previous_until,
-    lastUsedAt: row.last_used_at,
-    lastUsedFrom: row.last_used_from,
   }
 }

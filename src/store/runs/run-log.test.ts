@@ -50,7 +50,7 @@ it('counts the lines of a run, not of a runner: one that takes the run over adds
   expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 0 })
 })
 
-it('says that the log is full when another runner had filled it to the last line', async () => {
+it('reports that the log is full after another runner has filled it to the last line', async () => {
   const run = await aRun()
   await log(run, MOST)
   expect(await stored(run)).toEqual({ infos: MOST, notices: 0, warnings: 0 })

@@ -1,22 +1,20 @@
 import { type CheckResult, USUAL_RUNS } from '../../model/check.js'
-import {
-  type BatchRecord,
-  type Capacity,
-  type Claim,
-  type Control,
-  type EndNotes,
-  type Release,
-  type RunEnd,
-  type RunnerInfo,
-  type RunPlan,
-  type RunTotals,
-  type ScheduledPipeline,
-  SESSION_PREFIX,
-  type StalledRun,
+import type {
+  BatchRecord,
+  Capacity,
+  Claim,
+  Control,
+  EndNotes,
+  Release,
+  RunEnd,
+  RunnerInfo,
+  RunPlan,
+  RunTotals,
+  ScheduledPipeline,
+  StalledRun,
 } from '../../model/claim.js'
 import { VitrinaError } from '../../model/errors.js'
 import {
-  type AttemptEnd,
   type HeldRow,
   NO_ROWS,
   type RefusedRow,
@@ -25,18 +23,27 @@ import {
   rowsWritten,
 } from '../../model/run.js'
 import type { CheckedOptions, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
-import { kept } from '../../postgres/kept-statements.js'
 import { redactText } from '../../telemetry/redact.js'
 import { ALIVE } from '../alive.js'
 import type { Database, Queryable } from '../database.js'
 import { MetaStore } from '../meta-store.js'
-import { type PipelineRow, toPipeline } from '../rows.js'
 import { HELD } from '../status-lists.js'
-import { BATCH_COLUMNS, COUNTS, countColumns } from './run-counts.js'
-
-/** A cost that is not known leaves the sum as it is. */
-const ADDED_COST = `cost_blocks_read = coalesce(cost_blocks_read + $3, $3, cost_blocks_read),
-  cost_wal_bytes = coalesce(cost_wal_bytes + $4, $4, cost_wal_bytes)`
+import { type ClaimedRun, toClaim } from './claimed-run.js'
+import { countColumns } from './run-counts.js'
+import {
+  ADDED_COST,
+  CLAIM,
+  DUE_BY_FRESHNESS,
+  DUE_SCHEDULES,
+  END_FROZEN,
+  FINISH,
+  RECORD,
+  RENEW,
+  REQUEST_DUE,
+  REQUESTED_RESET,
+  TO_REPAIR,
+  TO_REPLAY,
+} from './run-statements.js'
 
 function costValues(cost: RunCost | null): (number | null)[] {
   return [cost?.blocksRead ?? null, cost?.walBytes ?? null]
@@ -47,24 +54,6 @@ interface ControlRow {
   /** Text: a session of a transfer returns every value as the database writes it. */
   cancel: string
   batch_size: number | string | null
-}
-
-/** What etl.claim_run returns. */
-interface ClaimedRun {
-  readonly pipeline: PipelineRow & { readonly current_run_id: string; readonly fence: number }
-  readonly previousStatus: string
-  readonly previousOwner: string | null
-  readonly waitedMs: number
-  readonly attempt: number
-  readonly deaths: number
-  readonly cancelRequested: boolean
-  readonly trigger: string
-  readonly traceparent: string | null
-  readonly previousEnd: AttemptEnd | null
-  /** The group of the pipeline, in order; of itself only the id. Absent: it runs by itself. */
-  readonly members?: readonly (ClaimedRun | { readonly pipeline: { readonly id: string } })[]
-  /** Queued pipelines with the same tags and connections. */
-  readonly lane: { readonly tags: readonly string[]; readonly source: string; readonly target: string }
 }
 
 /** Every name of the database that a connection leads to; null is the main database. */
@@ -160,6 +149,16 @@ export class RunQueueRepository implements RunQueue {
     return rows.map(({ id }) => id)
   }
 
+  /** With a session: in the transaction of the batch, which is open there. */
+  async #queryIn<R extends object>(
+    session: MetaSession | null,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<R[]> {
+    if (session === null) return this.#database.query<R>(text, values)
+    return (await session.query(text, values)).rows as R[]
+  }
+
   /** Writes to the history of a run that this runner still holds. */
   async #note(claim: Claim, assignments: string, values: readonly unknown[]): Promise<void> {
     const noted = await this.#database.query(
@@ -198,10 +197,7 @@ export class RunQueueRepository implements RunQueue {
       checkpoint: copiedCheckpoint,
     }
     const values = [claim.pipeline.id, claim.fence, leaseSeconds, claim.runId, JSON.stringify(record)]
-    const rows =
-      session === null
-        ? await this.#database.query<ControlRow>(RECORD, values)
-        : ((await session.query(RECORD, values)).rows as ControlRow[])
+    const rows = await this.#queryIn<ControlRow>(session, RECORD, values)
     return control(rows[0], claim)
   }
 
@@ -225,7 +221,7 @@ export class RunQueueRepository implements RunQueue {
         row.sqlstate,
         row.check ?? null,
       ]
-      await (session === null ? this.#database.query(text, values) : session.query(text, values))
+      await this.#queryIn(session, text, values)
     }
   }
 
@@ -245,10 +241,7 @@ export class RunQueueRepository implements RunQueue {
       isPart,
       JSON.stringify(shown),
     ]
-    const rows =
-      session === null
-        ? await this.#database.query<{ recorded: string }>(text, values)
-        : ((await session.query(text, values)).rows as { recorded: string }[])
+    const rows = await this.#queryIn<{ recorded: string }>(session, text, values)
     if (rows[0]?.recorded !== 'true') throw leaseLost(claim)
   }
 
@@ -283,7 +276,7 @@ export class RunQueueRepository implements RunQueue {
     const text =
       "UPDATE etl.etl_quarantine SET status = 'REPLAYED', settled_at = clock_timestamp() WHERE id = ANY($1)"
     const values = [rows.map((row) => row.id)]
-    await (session === null ? this.#database.query(text, values) : session.query(text, values))
+    await this.#queryIn(session, text, values)
   }
 
   async toRepair(claim: Claim): Promise<RepairKey[]> {
@@ -293,7 +286,7 @@ export class RunQueueRepository implements RunQueue {
   async repaired(_claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void> {
     const text = 'UPDATE etl.etl_repairs SET repaired_at = clock_timestamp() WHERE id = ANY($1)'
     const values = [rows.map((row) => row.id)]
-    await (session === null ? this.#database.query(text, values) : session.query(text, values))
+    await this.#queryIn(session, text, values)
   }
 
   async hasRefusedRows(claim: Claim): Promise<boolean> {
@@ -463,53 +456,9 @@ async function releaseOne(session: Queryable, claim: Claim, release: Release): P
   return released.length === 1
 }
 
-/** The claims of a group name each other. */
-function toClaim(claimed: ClaimedRun): Claim {
-  const { members = [] } = claimed
-  if (members.length === 0) return { ...claimOf(claimed), group: null }
-  const group: Claim[] = []
-  for (const member of members) {
-    const found = 'lane' in member ? member : claimed
-    group.push({ ...claimOf(found), group })
-  }
-  return group.find(({ pipeline }) => pipeline.id === claimed.pipeline.id)!
-}
-
 function toOutcome(end: RunEnd): RunEnd {
   return end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
 }
-
-function claimOf(claimed: ClaimedRun): Omit<Claim, 'group'> {
-  const {
-    pipeline,
-    previousStatus,
-    previousOwner,
-    cancelRequested,
-    previousEnd,
-    lane: _lane,
-    members: _members,
-    ...run
-  } = claimed
-  const recovered = previousStatus !== 'RUN_REQUESTED'
-  return {
-    ...run,
-    pipeline: toPipeline(pipeline),
-    runId: pipeline.current_run_id,
-    fence: pipeline.fence,
-    recovered,
-    previousOwner: recovered ? previousOwner : null,
-    previousEnd: recovered ? previousEnd : null,
-    // A pipeline that was disabled meanwhile is claimed only to end its run, because no other process would.
-    control: {
-      pause: pipeline.status === 'PAUSE_REQUESTED',
-      cancel: cancelRequested || !pipeline.enabled,
-      batchSize: pipeline.batch_size,
-    },
-  }
-}
-
-/** A pipeline that is to run all the time (`isLive`). */
-const LIVE = "(p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = 'wal')"
 
 /** What etl.finish_run returns. */
 type FinishedRun =
@@ -547,79 +496,6 @@ function toTotals(row: TotalsRow | null): RunTotals {
   }
   return { rows, batches: row.batches, durationMs: row.duration_ms }
 }
-
-const END_FROZEN = kept(`SELECT pg_terminate_backend(a.pid, 1000) FROM etl.etl_pipelines p
-         JOIN pg_stat_activity a ON a.application_name = '${SESSION_PREFIX}' || p.id || '/' || p.fence AND a.datname = current_database()
-        WHERE p.status IN ${HELD} AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`)
-
-const REQUEST_DUE = kept('SELECT id FROM etl.request_due_runs() AS id')
-
-const REQUESTED_RESET = kept(
-  'SELECT last_processed_key AS key, last_processed_id AS id FROM etl.etl_state WHERE pipeline_id = $1 AND reset',
-)
-
-const TO_REPLAY = kept(`SELECT id, row_key AS key, columns, row_text AS texts FROM etl.etl_quarantine
-        WHERE pipeline_id = $1 AND status = 'REPLAY_REQUESTED' ORDER BY id LIMIT 1000`)
-
-// Of any run: a paused or failed one may have left them.
-const TO_REPAIR = kept(`SELECT q.id, q.key FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id
-        WHERE r.pipeline_id = $1 AND q.repaired_at IS NULL ORDER BY q.id`)
-
-// Each part follows a partial index: every tick asks, and most of ten thousand pipelines are not due.
-const DUE_SCHEDULES =
-  kept(`SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
-              etl.rfc3339(p.next_run_at) AS next_run_at, ${LIVE} AS live
-         FROM (SELECT 1) one LEFT JOIN (
-           SELECT * FROM etl.etl_pipelines p WHERE p.freshness = 'live' AND ${LIVE} AND p.enabled AND p.status = 'IDLE'
-           UNION ALL
-           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at IS NULL AND p.enabled
-              AND ${LIVE} IS NOT TRUE
-           UNION ALL
-           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at <= statement_timestamp()
-              AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`)
-
-// One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
-const DUE_BY_FRESHNESS = kept(`WITH due AS (
-         SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
-          WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
-            FOR NO KEY UPDATE OF p SKIP LOCKED)
-       UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
-         FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`)
-
-const CLAIM = kept('SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed')
-const FINISH = kept('SELECT etl.finish_run($1, $2, $3, $4) AS finished')
-
-const RENEW = kept(`
-  UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
-   WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD}
-  RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`)
-
-const COUNT_TYPES = COUNTS.map((column) => `${column} bigint`).join(', ')
-// One statement, one round trip: it is part of every batch. The rest depends on `held`, because the writing parts of
-// a WITH are executed even if the last part finds nothing: a stale holder would have written its batch before it was
-// rejected. Only a new batch resets the count of deaths: with the target in another database this precedes its
-// COMMIT, and a runner that dies in between records the same batch again and again.
-const RECORD = kept(`
-  WITH held AS (
-    UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD} RETURNING status, batch_size),
-  run AS (
-    UPDATE etl.etl_runs r SET deaths = CASE WHEN t.batches > r.batches THEN 0 ELSE r.deaths END, batches = t.batches,
-           rows_written = t.rows_written, ${COUNTS.map((column) => `${column} = t.${column}`).join(', ')}
-      FROM held, json_to_record($5::json -> 'totals') AS t(batches integer, rows_written bigint, ${COUNT_TYPES})
-     WHERE r.id = $4 RETURNING r.cancel_requested),
-  state AS (
-    UPDATE etl.etl_state s SET last_processed_key = $5::json -> 'checkpoint' ->> 'key',
-           last_processed_id = $5::json -> 'checkpoint' ->> 'id', updated_at = clock_timestamp()
-      FROM held WHERE s.pipeline_id = $1 AND json_typeof($5::json -> 'checkpoint') = 'object'),
-  batch AS (
-    INSERT INTO etl.etl_run_batches (run_id, ${BATCH_COLUMNS.join(', ')})
-    SELECT $4, ${BATCH_COLUMNS.map((column) => `b.${column}`).join(', ')}
-      FROM held, json_to_record($5::json -> 'batch') AS b(batch integer, attempt integer, step text, first_key text, last_key text,
-           duration_ms float8, read_ms float8, transform_ms float8, write_ms float8, checkpoint_ms float8, ${COUNT_TYPES})
-    ON CONFLICT (run_id, batch) DO UPDATE
-       SET ${BATCH_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}, finished_at = clock_timestamp())
-  SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`)
 
 function control(row: ControlRow | undefined, claim: Claim): Control {
   if (row === undefined) throw leaseLost(claim)

@@ -109,7 +109,7 @@ describe('a pipeline to which another session is just adding a reference', () =>
 })
 
 describe('an expired lease', () => {
-  it('R3.7 lets another runner continue, which learns the previous holder', async () => {
+  it('R3.7 allows another runner to continue, and reports the previous holder to it', async () => {
     const first = await on.aClaim()
     await on.expireLease(first)
     const second = await on.queue.claim('second', LEASE)

@@ -134,7 +134,7 @@ export async function readImages(
   const read = (limit: number) => source.rows(`SELECT ${selected} FROM ${from} LIMIT ${limit}`)
   const first = await read(FEW_ENTRIES)
   if (first.length < FEW_ENTRIES) return first
-  // Counting takes a fraction of reading, which would be for nothing.
+  // Counting costs a fraction of reading rows that are then discarded.
   const [row] = await source.rows(
     `SELECT count(*)::text AS rows FROM (SELECT FROM ${from} LIMIT ${most + 1}) counted`,
   )

@@ -29,12 +29,12 @@ const MAX_REASON = 4_000
 /** Makes the rows of a portion available in the session of the table. */
 export interface RowSource<Rows> {
   /** Called in the transaction of the batch; returns what to write after FROM. */
-  bring(rows: Rows): Promise<string>
-  /** Writes straight into an empty table and returns the number of rows; null: `bring` is as fast. */
+  provide(rows: Rows): Promise<string>
+  /** Writes straight into an empty table and returns the number of rows; null: `provide` is as fast. */
   fill(rows: Rows): Promise<number | null>
   /** The same rows for `fill`, checked where they are read; null, or absent: these checks need the rows in the session. */
   guarded?(rows: Rows, checks: readonly RowCheck[]): Rows | null
-  /** `bring` reads the source, so its time counts as reading. */
+  /** `provide` reads the source, so its time counts as reading. */
   readonly isReading?: boolean
 }
 
@@ -134,7 +134,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
     const from = performance.now()
-    const relation = await this.#rows.bring(rows)
+    const relation = await this.#rows.provide(rows)
     const read: Phase = { name: 'read', from, to: performance.now() }
     failpoint('batch.staged')
     const written = sifts

@@ -113,7 +113,7 @@ async function isBelowBrake(
 
 /** A selection that the session of the table can run itself. */
 export const SELECTIONS: RowSource<string> = {
-  bring: async (selection) => `(${selection}) AS batch`,
+  provide: async (selection) => `(${selection}) AS batch`,
   fill: async () => null,
 }
 
@@ -231,7 +231,7 @@ export class Staging implements RowSource<RowBatch> {
     return createTemporary(this.#session, name, columns)
   }
 
-  async bring(batch: RowBatch): Promise<string> {
+  async provide(batch: RowBatch): Promise<string> {
     await this.#session.run('TRUNCATE pg_temp.vitrina_batch')
     await this.copy(batch, 'pg_temp.vitrina_batch', this.#columns)
     return 'pg_temp.vitrina_batch AS batch'

@@ -14,7 +14,7 @@ async function aSpool(chunks: readonly string[]): Promise<Spool> {
 const PLENTY = 1024 * 1024
 
 describe('a spool', () => {
-  it('gives back the rows in portions, in their order, however the chunks were cut', async () => {
+  it('returns the rows in portions, in their order, however the chunks were cut', async () => {
     const spool = await aSpool(['1\ta\n2', '\tb\n', '3\tc\n4\td\n5', '\te\n'])
     const read = async (limit: number) => {
       const { rows, isLast } = await spool.read(limit, PLENTY)
@@ -26,7 +26,7 @@ describe('a spool', () => {
     expect(await read(2)).toEqual({ rows: [], isLast: true })
   })
 
-  it('says that a full portion was the last one', async () => {
+  it('marks a full portion as the last one', async () => {
     const spool = await aSpool(['1\n2\n'])
     expect(await spool.read(2, PLENTY)).toMatchObject({ rows: { count: 2 }, isLast: true })
   })
@@ -39,7 +39,7 @@ describe('a spool', () => {
     expect(await spool.read(10, 1000)).toMatchObject({ rows: { count: 1 }, isLast: true })
   })
 
-  it('is empty when nothing came', async () => {
+  it('is empty if no rows were added', async () => {
     expect(await (await aSpool([])).read(5, PLENTY)).toMatchObject({ rows: { count: 0 }, isLast: true })
   })
 })

@@ -54,7 +54,7 @@ export class Relay implements Mover {
     return new Relay(parts)
   }
 
-  async bring(selection: string): Promise<string> {
+  async provide(selection: string): Promise<string> {
     await this.#parts.target.run('TRUNCATE pg_temp.vitrina_batch')
     await this.#copy(selection, 'pg_temp.vitrina_batch', this.#parts.columns)
     return 'pg_temp.vitrina_batch AS batch'

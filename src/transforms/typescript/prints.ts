@@ -8,11 +8,11 @@ const LONGEST = 2_000
 export function listenToPrints(send: (event: HostEvent) => void) {
   let transform: string | null = null
   let lines = 0
-  const said = (text: string) => {
+  const print = (text: string) => {
     lines += 1
     if (lines <= MOST_LINES) send({ op: 'said', transform, text })
   }
-  const flushes = [process.stdout, process.stderr].map((stream) => intoLines(stream, said))
+  const flushes = [process.stdout, process.stderr].map((stream) => intoLines(stream, print))
   return {
     working(name: string): void {
       transform = name
@@ -27,20 +27,20 @@ export function listenToPrints(send: (event: HostEvent) => void) {
 }
 
 /** Returns a function that reports text written without a newline. */
-function intoLines(stream: NodeJS.WriteStream, said: (text: string) => void): () => void {
+function intoLines(stream: NodeJS.WriteStream, print: (text: string) => void): () => void {
   let rest = ''
   const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text)
-  const tellLine = (text: string) => text.trimEnd() !== '' && said(cut(text.trimEnd()))
+  const printLine = (text: string) => text.trimEnd() !== '' && print(cut(text.trimEnd()))
   stream.write = ((chunk: unknown, ...more: unknown[]) => {
     const pieces = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk as Uint8Array))).split('\n')
     rest = cut(pieces.pop() ?? '')
-    for (const piece of pieces) tellLine(piece)
+    for (const piece of pieces) printLine(piece)
     const done = more.find((one) => typeof one === 'function') as (() => void) | undefined
     if (done !== undefined) queueMicrotask(done)
     return true
   }) as typeof stream.write
   return () => {
-    tellLine(rest)
+    printLine(rest)
     rest = ''
   }
 }

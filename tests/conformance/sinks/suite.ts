@@ -17,8 +17,9 @@ import { catalogStores } from '../../../src/store/catalog/stores.js'
 import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
 import { aPipeline, type PipelineOverrides } from '../../support/builders.js'
-import { aDatabase, allOlderEnded, type TestDatabase } from '../../support/database.js'
+import { aDatabase, type TestDatabase } from '../../support/database.js'
 import { anEngine } from '../../support/engine.js'
+import { olderTransactionsEnded } from '../../support/older-transactions.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
 import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
@@ -432,7 +433,7 @@ export function sinkSuite({
 
     promise('R5.5 is compared row by row with its source, and repaired', async () => {
       const mart = await aMart(300)
-      await allOlderEnded(database)
+      await olderTransactionsEnded(database)
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
       const pipeline = await catalog.getPipeline(mart.id)
       const signal = new AbortController().signal

@@ -1,5 +1,6 @@
-import { Select, SimpleGrid, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
+import { Select, Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
+import { Columns } from '../layout/Columns.js'
 import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
@@ -65,12 +66,7 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
   return (
     <Panel title={texts.limits}>
       <div className={styles.stack}>
-        <SimpleGrid
-          minColWidth="min(230px, 100%)"
-          autoFlow="auto-fit"
-          spacing={14}
-          style={{ alignItems: 'start' }}
-        >
+        <Columns least={230}>
           {NUMBERS.map((field) => (
             <div key={field}>
               <TextInput
@@ -85,7 +81,7 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
               <FieldProblems problems={inspection.problems} field={field} />
             </div>
           ))}
-        </SimpleGrid>
+        </Columns>
         <EngineFields spec={spec} inspection={inspection} onChange={onChange} />
         <Switch
           label={<FieldLabel name="enabled">{texts.enabled}</FieldLabel>}
@@ -109,12 +105,7 @@ function EngineFields({ spec, inspection, onChange }: FieldsProps) {
       engine_options: value === 'spark' ? options : {},
     })
   return (
-    <SimpleGrid
-      minColWidth="min(230px, 100%)"
-      autoFlow="auto-fit"
-      spacing={14}
-      style={{ alignItems: 'start' }}
-    >
+    <Columns least={230}>
       <div>
         <Select
           label={<FieldLabel name="engine">{texts.engine}</FieldLabel>}
@@ -143,6 +134,6 @@ function EngineFields({ spec, inspection, onChange }: FieldsProps) {
           <FieldProblems problems={inspection.problems} field="engine_options" />
         </div>
       )}
-    </SimpleGrid>
+    </Columns>
   )
 }

@@ -1,6 +1,7 @@
-import { Checkbox, Radio, Select, SimpleGrid, Stack } from '@mantine/core'
+import { Checkbox, Radio, Select, Stack } from '@mantine/core'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
+import { Columns } from '../layout/Columns.js'
 import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
@@ -137,14 +138,9 @@ function KeyFields({ spec, inspection, onChange }: FieldsProps) {
     )
   }
   return (
-    <SimpleGrid
-      minColWidth="min(230px, 100%)"
-      autoFlow="auto-fit"
-      spacing={14}
-      style={{ alignItems: 'start' }}
-    >
+    <Columns least={230}>
       {field('incremental_key', texts.incrementalKey, texts.incrementalKeyHint)}
       {field('incremental_id_key', texts.incrementalIdKey, texts.incrementalIdKeyHint)}
-    </SimpleGrid>
+    </Columns>
   )
 }

@@ -1,5 +1,6 @@
-import { Select, SimpleGrid, TagsInput } from '@mantine/core'
+import { Select, TagsInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
+import { Columns } from '../layout/Columns.js'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
 
@@ -9,12 +10,7 @@ export function OrderFields({ spec, inspection, onChange }: FieldsProps) {
   const { after } = spec
   const names = Array.isArray(after) ? after : []
   return (
-    <SimpleGrid
-      minColWidth="min(230px, 100%)"
-      autoFlow="auto-fit"
-      spacing={14}
-      style={{ alignItems: 'start' }}
-    >
+    <Columns least={230}>
       <div>
         <Select
           label={<FieldLabel name="after">{texts.after}</FieldLabel>}
@@ -72,6 +68,6 @@ export function OrderFields({ spec, inspection, onChange }: FieldsProps) {
         />
         <FieldProblems problems={inspection.problems} field="consistency" />
       </div>
-    </SimpleGrid>
+    </Columns>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Flex, Group, Select, SimpleGrid, TextInput } from '@mantine/core'
+import { Button, Flex, Group, Select, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { COMING, comingRunsQuery } from '../../api/authoring.js'
@@ -6,6 +6,7 @@ import type { ComingRuns } from '../../api/wire.js'
 import { createFormat } from '../../i18n/format.js'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
+import { Columns } from '../layout/Columns.js'
 import { Panel } from '../layout/Panel.js'
 import { ProblemCard } from '../layout/ProblemCard.js'
 import { Badge } from '../status/Badge.js'
@@ -26,12 +27,7 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
     <Panel title={texts.when}>
       <div className={styles.stack}>
         {spec.freshness === 'live' ? null : <FreshnessField {...{ spec, inspection, onChange }} />}
-        <SimpleGrid
-          minColWidth="min(230px, 100%)"
-          autoFlow="auto-fit"
-          spacing={14}
-          style={{ alignItems: 'start' }}
-        >
+        <Columns least={230}>
           <div>
             <TextInput
               label={<FieldLabel name="schedule_interval">{texts.schedule}</FieldLabel>}
@@ -57,7 +53,7 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
             />
             <FieldProblems problems={inspection.problems} field="schedule_timezone" />
           </div>
-        </SimpleGrid>
+        </Columns>
         <Group gap={8} role="group" aria-label={texts.presets}>
           <Preset value={null} {...{ spec, onChange }}>
             {texts.none}

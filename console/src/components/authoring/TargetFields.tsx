@@ -1,7 +1,8 @@
-import { Autocomplete, Checkbox, MultiSelect, Select, SimpleGrid } from '@mantine/core'
+import { Autocomplete, Checkbox, MultiSelect, Select } from '@mantine/core'
 import { useSession } from '../../api/session.js'
 import type { Session } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
+import { Columns } from '../layout/Columns.js'
 import { Panel } from '../layout/Panel.js'
 import styles from './authoring.module.css'
 import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
@@ -18,12 +19,7 @@ export function TargetFields({ spec, inspection, onChange }: FieldsProps) {
   return (
     <Panel title={texts.goes}>
       <div className={styles.stack}>
-        <SimpleGrid
-          minColWidth="min(230px, 100%)"
-          autoFlow="auto-fit"
-          spacing={14}
-          style={{ alignItems: 'start' }}
-        >
+        <Columns least={230}>
           <div>
             <Autocomplete
               size="xs"
@@ -50,7 +46,7 @@ export function TargetFields({ spec, inspection, onChange }: FieldsProps) {
               <FieldProblems problems={inspection.problems} field="target_connection" />
             </div>
           )}
-        </SimpleGrid>
+        </Columns>
         <div>
           <ColumnsSelect spec={spec} inspection={inspection} onChange={onChange} />
           <FieldProblems problems={inspection.problems} field="key_columns" />

@@ -1,6 +1,6 @@
 import { Button, Group, Select } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { fleetChecksQuery } from '../../api/checks.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
@@ -78,15 +78,7 @@ function Filter({ status }: ChecksSearch) {
 function NoChecks() {
   const { empty } = useTexts(dataCheckTexts)
   return (
-    <EmptyState
-      icon="checks"
-      title={empty.title}
-      actions={
-        <Button component={Link} to="/pipelines" variant="default">
-          {empty.action}
-        </Button>
-      }
-    >
+    <EmptyState icon="checks" title={empty.title} link={{ to: '/pipelines', label: empty.action }}>
       {empty.text}
     </EmptyState>
   )

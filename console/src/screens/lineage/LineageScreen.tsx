@@ -144,15 +144,7 @@ function Failed({ error, node, onRetry }: FailedProps) {
   if (asProblem(error).problem.code !== 'LINEAGE_NOT_FOUND')
     return <ProblemCard error={error} onRetry={onRetry} />
   return (
-    <EmptyState
-      icon="lineage"
-      title={gone.title}
-      actions={
-        <Button component={Link} to="/lineage">
-          {gone.action}
-        </Button>
-      }
-    >
+    <EmptyState icon="lineage" title={gone.title} link={{ to: '/lineage', label: gone.action, isMain: true }}>
       {gone.text(node ?? '')}
     </EmptyState>
   )

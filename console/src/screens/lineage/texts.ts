@@ -69,7 +69,6 @@ export const lineageTexts = defineTexts(
     },
     through: (names: string) => `through ${names}`,
     sourceColumn: 'source column',
-    beyond: 'Further hops are not shown.',
     empty: {
       title: 'No lineage yet',
       text: 'Lineage shows which tables feed which pipelines and marts. It is derived from the SQL of your pipelines; you declare nothing.',
@@ -155,7 +154,6 @@ export const lineageTexts = defineTexts(
     },
     through: (names: string) => `через ${names}`,
     sourceColumn: 'столбец источника',
-    beyond: 'Дальнейшие шаги не показаны.',
     empty: {
       title: 'Данных о происхождении пока нет',
       text: 'Здесь видно, из каких таблиц пайплайны строят витрины. Связи определяются по SQL пайплайнов, объявлять их не нужно.',

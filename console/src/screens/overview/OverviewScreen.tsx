@@ -1,6 +1,5 @@
-import { Button, Flex, Stack } from '@mantine/core'
+import { Flex, Stack } from '@mantine/core'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { overviewQuery } from '../../api/pipelines.js'
 import { runnersQuery } from '../../api/runners.js'
 import type { Overview, Runner } from '../../api/wire.js'
@@ -94,11 +93,7 @@ function NoPipelines() {
     <EmptyState
       icon="overview"
       title={empty.title}
-      actions={
-        <Button component={Link} to="/pipelines/new">
-          {empty.action}
-        </Button>
-      }
+      link={{ to: '/pipelines/new', label: empty.action, isMain: true }}
     >
       {empty.text}
     </EmptyState>

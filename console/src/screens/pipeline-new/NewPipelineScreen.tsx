@@ -1,4 +1,4 @@
-import { Button, Flex, SimpleGrid, Stack } from '@mantine/core'
+import { Button, Flex, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -19,6 +19,7 @@ import { queryOf, readsTable, withQuery } from '../../components/authoring/spec.
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
 import { Verdict } from '../../components/authoring/ValidationSummary.js'
+import { Columns } from '../../components/layout/Columns.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { Skeleton } from '../../components/layout/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -82,12 +83,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
         }
       />
       {isInspected ? (
-        <SimpleGrid
-          minColWidth="min(420px, 100%)"
-          autoFlow="auto-fit"
-          spacing={14}
-          style={{ alignItems: 'start' }}
-        >
+        <Columns least={420}>
           <Stack gap={14} miw={0}>
             <AboutFields {...fields} />
             <TargetFields {...fields} />
@@ -99,7 +95,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
             <LimitFields {...fields} />
             <CheckFields {...fields} />
           </Stack>
-        </SimpleGrid>
+        </Columns>
       ) : (
         <Skeleton lines={8} height={28} />
       )}

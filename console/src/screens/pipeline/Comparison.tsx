@@ -1,7 +1,8 @@
-import { Group, SimpleGrid } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { useState } from 'react'
 import type { Pipeline, Reconciliation } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
+import { Columns } from '../../components/layout/Columns.js'
 import grid from '../../components/layout/grid.module.css'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { Badge } from '../../components/status/Badge.js'
@@ -94,16 +95,11 @@ function Differences({ pipeline, result }: { readonly pipeline: Pipeline; readon
           {texts.pending(pending)} {undecided === 0 ? '' : texts.undecided(undecided)}
         </p>
       )}
-      <SimpleGrid
-        minColWidth="min(300px, 100%)"
-        autoFlow="auto-fit"
-        spacing={14}
-        style={{ alignItems: 'start' }}
-      >
+      <Columns least={300}>
         {KINDS.map((kind) => (
           <Kind key={kind} kind={kind} drift={result[kind]} />
         ))}
-      </SimpleGrid>
+      </Columns>
       {drift === 0 ? null : (
         <Group gap={8}>
           <ActionButton

@@ -1,4 +1,3 @@
-import { SimpleGrid } from '@mantine/core'
 import type { Pipeline } from '../../api/wire.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
 import { CheckFields } from '../../components/authoring/CheckFields.js'
@@ -9,6 +8,7 @@ import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useEdit } from '../../components/authoring/use-edit.js'
 import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
 import { useInspection } from '../../components/authoring/use-inspection.js'
+import { Columns } from '../../components/layout/Columns.js'
 import grid from '../../components/layout/grid.module.css'
 import { Panel } from '../../components/layout/Panel.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
@@ -31,12 +31,7 @@ export function ConfigTab() {
   return (
     <>
       {inspection.error === null ? null : <ProblemCard error={inspection.error} />}
-      <SimpleGrid
-        minColWidth="min(420px, 100%)"
-        autoFlow="auto-fit"
-        spacing={14}
-        style={{ alignItems: 'start' }}
-      >
+      <Columns least={420}>
         <div className={styles.stack}>
           <ScheduleFields {...fields} />
           <ModeFields {...fields} />
@@ -48,7 +43,7 @@ export function ConfigTab() {
           <LimitFields {...fields} />
           <CheckFields {...fields} />
         </div>
-      </SimpleGrid>
+      </Columns>
       <FieldsPanel pipeline={pipeline} />
     </>
   )

@@ -1,4 +1,3 @@
-import { SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -6,6 +5,7 @@ import { orderQuery } from '../../api/order.js'
 import { checkpointQuery, freshnessQuery } from '../../api/pipeline.js'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
 import { RunBars } from '../../components/charts/RunBars.js'
+import { Columns } from '../../components/layout/Columns.js'
 import { FactList } from '../../components/layout/FactList.js'
 import { Panel } from '../../components/layout/Panel.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
@@ -41,16 +41,11 @@ export function OverviewTab() {
     <>
       {isStale && !isAwaited ? <StalePanel id={pipeline.id} /> : null}
       <StepGraph pipeline={pipeline} />
-      <SimpleGrid
-        minColWidth="min(300px, 100%)"
-        autoFlow="auto-fit"
-        spacing={14}
-        style={{ alignItems: 'start' }}
-      >
+      <Columns least={300}>
         {line === null ? null : <RecentRuns line={line} />}
         <About pipeline={pipeline} />
         <CheckpointPanel pipeline={pipeline} />
-      </SimpleGrid>
+      </Columns>
       {/* On a phone it is below the checkpoint, whose height is unknown until it is loaded. */}
       {isPlaced ? <ValidationPanel pipeline={pipeline} /> : null}
     </>

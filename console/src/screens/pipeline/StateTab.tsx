@@ -1,9 +1,10 @@
-import { Group, SimpleGrid } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { checkpointQuery } from '../../api/pipeline.js'
 import type { Checkpoint, Pipeline } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
+import { Columns } from '../../components/layout/Columns.js'
 import { Panel } from '../../components/layout/Panel.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { Skeleton } from '../../components/layout/Skeleton.js'
@@ -44,12 +45,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
   const column = pipeline.capture === 'key' ? pipeline.incremental_key : null
   const hasPlace = checkpoint.last_processed_key !== null
   return (
-    <SimpleGrid
-      minColWidth="min(300px, 100%)"
-      autoFlow="auto-fit"
-      spacing={14}
-      style={{ alignItems: 'start' }}
-    >
+    <Columns least={300}>
       <Panel title={texts.checkpoint}>
         <div className={styles.stack}>
           <CheckpointFacts pipeline={pipeline} checkpoint={checkpoint} />
@@ -80,7 +76,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
           onClose={() => ask(null)}
         />
       )}
-    </SimpleGrid>
+    </Columns>
   )
 }
 

@@ -31,15 +31,7 @@ export function NoPipelines() {
 export function NothingMatches() {
   const texts = useTexts(pipelinesTexts)
   return (
-    <EmptyState
-      icon="search"
-      title={texts.none.title}
-      actions={
-        <Button component={Link} to="/pipelines" variant="default">
-          {texts.none.clear}
-        </Button>
-      }
-    >
+    <EmptyState icon="search" title={texts.none.title} link={{ to: '/pipelines', label: texts.none.clear }}>
       {texts.none.text}
     </EmptyState>
   )

@@ -1,6 +1,5 @@
-import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { overviewQuery } from '../../api/pipelines.js'
 import type { PipelineLine } from '../../api/wire.js'
@@ -148,11 +147,7 @@ function NoMarts() {
     <EmptyState
       icon="quality"
       title={empty.title}
-      actions={
-        <Button component={Link} to="/pipelines/new">
-          {empty.action}
-        </Button>
-      }
+      link={{ to: '/pipelines/new', label: empty.action, isMain: true }}
     >
       {empty.text}
     </EmptyState>
@@ -162,15 +157,7 @@ function NoMarts() {
 function NothingMatches() {
   const { nothing } = useTexts(fleetQualityTexts)
   return (
-    <EmptyState
-      icon="search"
-      title={nothing.title}
-      actions={
-        <Button component={Link} to="/quality" variant="default">
-          {nothing.clear}
-        </Button>
-      }
-    >
+    <EmptyState icon="search" title={nothing.title} link={{ to: '/quality', label: nothing.clear }}>
       {nothing.text}
     </EmptyState>
   )

@@ -1,6 +1,6 @@
 import { Button, Flex, Group, Stack } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { overviewQuery } from '../../api/pipelines.js'
 import { quarantineRowsQuery } from '../../api/quarantine.js'
@@ -153,11 +153,7 @@ function NoRows({ search }: { readonly search: QuarantineSearch }) {
     <EmptyState
       icon={isAll ? 'quarantine' : 'search'}
       title={isAll ? empty.title : nothing.title}
-      actions={
-        <Button component={Link} to={isAll ? '/quality' : '/quarantine'} variant="default">
-          {isAll ? empty.action : nothing.clear}
-        </Button>
-      }
+      link={{ to: isAll ? '/quality' : '/quarantine', label: isAll ? empty.action : nothing.clear }}
     >
       {isAll ? empty.text : nothing.text}
     </EmptyState>

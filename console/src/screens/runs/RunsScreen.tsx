@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { runsQuery } from '../../api/runs.js'
 import type { Run } from '../../api/wire.js'
@@ -90,15 +90,7 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
   const texts = useTexts(runsTexts)
   if (isFiltered)
     return (
-      <EmptyState
-        icon="search"
-        title={texts.none.title}
-        actions={
-          <Button component={Link} to="/runs" variant="default">
-            {texts.none.clear}
-          </Button>
-        }
-      >
+      <EmptyState icon="search" title={texts.none.title} link={{ to: '/runs', label: texts.none.clear }}>
         {texts.none.text}
       </EmptyState>
     )
@@ -106,11 +98,7 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
     <EmptyState
       icon="runs"
       title={texts.empty.title}
-      actions={
-        <Button component={Link} to="/pipelines">
-          {texts.empty.action}
-        </Button>
-      }
+      link={{ to: '/pipelines', label: texts.empty.action, isMain: true }}
     >
       {texts.empty.text}
     </EmptyState>

@@ -109,15 +109,7 @@ function Nothing({ search }: { readonly search: AuditSearch }) {
       </EmptyState>
     )
   return (
-    <EmptyState
-      icon="search"
-      title={none.title}
-      actions={
-        <Button component={Link} to="/settings/audit" variant="default">
-          {none.clear}
-        </Button>
-      }
-    >
+    <EmptyState icon="search" title={none.title} link={{ to: '/settings/audit', label: none.clear }}>
       {none.text}
     </EmptyState>
   )

@@ -8,6 +8,7 @@ import { Badge, type Tone } from '../../components/status/Badge.js'
 import { TimeText } from '../../components/text/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
+import { CardHead } from './CardHead.js'
 import { notificationsTexts } from './notifications-texts.js'
 import styles from './settings.module.css'
 
@@ -47,18 +48,12 @@ export function ChannelCard({ channel }: Props) {
   }
   return (
     <Flex component="article" className={styles.card} direction="column" gap={12} aria-label={channel.name}>
-      <Flex
-        component="header"
-        className={styles.cardHead}
-        gap={12}
-        align="flex-start"
-        justify="space-between"
-      >
+      <CardHead>
         <h3 className={styles.cardTitle}>{channel.name}</h3>
         <Badge tone={LOOKS[state].tone} icon={LOOKS[state].icon}>
           {texts.state[state]}
         </Badge>
-      </Flex>
+      </CardHead>
       <ChannelFacts channel={channel} />
       {outcome === null ? null : <Outcome outcome={outcome} />}
       <Flex gap={6} wrap="wrap" justify="flex-end">

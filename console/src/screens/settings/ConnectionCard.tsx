@@ -6,6 +6,7 @@ import { Badge, type Tone } from '../../components/status/Badge.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
+import { CardHead } from './CardHead.js'
 import { connectionsTexts } from './connections-texts.js'
 import styles from './settings.module.css'
 
@@ -33,19 +34,13 @@ export function ConnectionCard({ connection }: Props) {
       aria-label={title}
       data-state={state}
     >
-      <Flex
-        component="header"
-        className={styles.cardHead}
-        gap={12}
-        align="flex-start"
-        justify="space-between"
-      >
+      <CardHead>
         <div>
           <h2>{title}</h2>
           {title === kindOf(texts, kind) ? null : <span className="v-soft">{kindOf(texts, kind)}</span>}
         </div>
         <Badge {...BADGES[state]}>{texts.state[state]}</Badge>
-      </Flex>
+      </CardHead>
       {name === 'main' ? <p className={styles.note}>{texts.mainText}</p> : null}
       {error === null ? null : (
         <div className={styles.failure} role="alert">

@@ -1,4 +1,5 @@
-import { Checkbox, Select, SimpleGrid, TextInput } from '@mantine/core'
+import { Checkbox, Select, TextInput } from '@mantine/core'
+import { Columns } from '../../components/layout/Columns.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 import type { Draft } from './rule-draft.js'
@@ -21,14 +22,7 @@ export function QuietFields({ draft, onChange }: Props) {
         onChange={({ currentTarget }) => onChange({ isQuiet: currentTarget.checked })}
       />
       {draft.isQuiet ? (
-        <SimpleGrid
-          className={styles.choices}
-          minColWidth="min(100%, 170px)"
-          autoFlow="auto-fit"
-          spacing={14}
-          verticalSpacing={8}
-          style={{ alignItems: 'start' }}
-        >
+        <Columns least={170} className={styles.choices} verticalSpacing={8}>
           <TextInput
             type="time"
             label={form.from}
@@ -50,7 +44,7 @@ export function QuietFields({ draft, onChange }: Props) {
             allowDeselect={false}
             onChange={(zone) => onChange({ zone: zone ?? 'UTC' })}
           />
-        </SimpleGrid>
+        </Columns>
       ) : null}
     </>
   )

@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, Modal, NumberInput, Select, SimpleGrid, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, Modal, NumberInput, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { notificationActions } from '../../api/notifications.js'
 import type { NotificationRule, NotificationRuleInput } from '../../api/wire.js'
 import { toastDone } from '../../components/actions/toast.js'
+import { Columns } from '../../components/layout/Columns.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -65,18 +66,11 @@ export function RuleDialog({ rule, channels, onClose }: Props) {
           value={[...draft.events]}
           onChange={(events) => change({ events })}
         >
-          <SimpleGrid
-            className={styles.choices}
-            minColWidth="min(100%, 170px)"
-            autoFlow="auto-fit"
-            spacing={14}
-            verticalSpacing={8}
-            style={{ alignItems: 'start' }}
-          >
+          <Columns least={170} className={styles.choices} verticalSpacing={8}>
             {EVENTS.map((event) => (
               <Checkbox key={event} value={event} label={texts.events[event]} />
             ))}
-          </SimpleGrid>
+          </Columns>
         </Checkbox.Group>
         <Select
           label={texts.form.channel}
@@ -144,14 +138,7 @@ function Limits({ draft, onChange }: PartProps) {
   const { form } = useTexts(notificationsTexts)
   const number = (value: string | number) => Number(value) || 0
   return (
-    <SimpleGrid
-      className={styles.choices}
-      minColWidth="min(100%, 170px)"
-      autoFlow="auto-fit"
-      spacing={14}
-      verticalSpacing={8}
-      style={{ alignItems: 'start' }}
-    >
+    <Columns least={170} className={styles.choices} verticalSpacing={8}>
       <NumberInput
         label={form.group}
         description={form.groupHint}
@@ -175,6 +162,6 @@ function Limits({ draft, onChange }: PartProps) {
         max={1_000}
         onChange={(value) => onChange({ most: number(value) })}
       />
-    </SimpleGrid>
+    </Columns>
   )
 }

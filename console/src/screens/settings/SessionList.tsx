@@ -8,6 +8,7 @@ import { Badge } from '../../components/status/Badge.js'
 import { TimeText } from '../../components/text/TimeText.js'
 import { browserName } from '../../facts/browser-name.js'
 import { useTexts } from '../../i18n/texts.js'
+import { CardHead } from './CardHead.js'
 import { sessionsTexts } from './sessions-texts.js'
 import styles from './settings.module.css'
 
@@ -110,16 +111,10 @@ function SessionCard({ session, onEnd }: RowProps) {
   const { columns } = useTexts(sessionsTexts)
   return (
     <Flex component="article" className={styles.card} direction="column" gap={12}>
-      <Flex
-        component="header"
-        className={styles.cardHead}
-        gap={12}
-        align="flex-start"
-        justify="space-between"
-      >
+      <CardHead>
         <BrowserCell session={session} />
         <span>{session.name}</span>
-      </Flex>
+      </CardHead>
       <dl className={styles.facts}>
         <div>
           <dt>{columns.lastUsed}</dt>

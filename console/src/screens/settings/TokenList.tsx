@@ -11,6 +11,7 @@ import { hasEnded, type TokenState, tokenStateOf } from '../../facts/tokens.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import { useNow } from '../../time/clock.js'
+import { CardHead } from './CardHead.js'
 import styles from './settings.module.css'
 import { tokensTexts } from './tokens-texts.js'
 
@@ -159,16 +160,10 @@ function TokenCard({ token, ...actions }: CellProps & TokenActions) {
   const { columns } = useTexts(tokensTexts)
   return (
     <Flex component="article" className={styles.card} direction="column" gap={12}>
-      <Flex
-        component="header"
-        className={styles.cardHead}
-        gap={12}
-        align="flex-start"
-        justify="space-between"
-      >
+      <CardHead>
         <NameCell token={token} />
         <span>{token.role}</span>
-      </Flex>
+      </CardHead>
       <dl className={styles.facts}>
         <div>
           <dt>{columns.lastUsed}</dt>

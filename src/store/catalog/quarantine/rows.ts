@@ -1,44 +1,25 @@
-import type { QuarantinedRow, QuarantineStatus } from '../../../model/history.js'
+import type { QuarantinedRow } from '../../../model/history.js'
 import type { Page } from '../../../ports/catalog.js'
 import type { QuarantineFilter } from '../../../ports/quarantine-store.js'
 import type { Queryable } from '../../database.js'
+import { type Columns, fromColumns } from '../../from-columns.js'
 import { pageOf, readNumberCursor } from '../page.js'
 
 export const QUARANTINE_COLUMNS = `
   q.id, q.pipeline_id, (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = q.pipeline_id) AS pipeline_name, q.run_id, q.status, q.row_key, q.columns, q.row_text, q.reason, q.sqlstate, q.check_name,
   etl.rfc3339(q.refused_at) AS refused_at, etl.rfc3339(q.settled_at) AS settled_at`
 
-export interface QuarantineRow {
-  id: number
-  pipeline_id: string
-  pipeline_name: string
-  run_id: string
-  status: QuarantineStatus
+export type QuarantineRow = Columns<Omit<QuarantinedRow, 'key' | 'row' | 'check'>> & {
   row_key: string
   columns: string[]
   row_text: (string | null)[]
-  reason: string
-  sqlstate: string | null
   check_name: string | null
-  refused_at: string
-  settled_at: string | null
 }
 
 export function toQuarantined(row: QuarantineRow): QuarantinedRow {
-  return {
-    id: row.id,
-    pipelineId: row.pipeline_id,
-    pipelineName: row.pipeline_name,
-    runId: row.run_id,
-    status: row.status,
-    key: row.row_key,
-    row: Object.fromEntries(row.columns.map((column, n) => [column, row.row_text[n] ?? null])),
-    reason: row.reason,
-    sqlstate: row.sqlstate,
-    check: row.check_name,
-    refusedAt: row.refused_at,
-    settledAt: row.settled_at,
-  }
+  const { row_key: key, check_name: check, columns, row_text: texts, ...rest } = row
+  const values = Object.fromEntries(columns.map((column, n) => [column, texts[n] ?? null]))
+  return { ...fromColumns<Omit<QuarantinedRow, 'key' | 'row' | 'check'>>(rest), key, row: values, check }
 }
 
 export async function listQuarantine(
