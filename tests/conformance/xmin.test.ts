@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { allOlderEnded } from '../support/database.js'
+import { olderTransactionsEnded } from '../support/older-transactions.js'
 import { onEveryRoute, rowTexts, type Stand } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 
@@ -69,7 +69,7 @@ onEveryRoute((stand) => {
       targetTable: 'analytics.few',
       ...capture,
     })
-    await allOlderEnded(stand().source)
+    await olderTransactionsEnded(stand().source)
     await stand().run(id)
     await stand().run(id)
     await stand().source.query('UPDATE content.few SET n = 0 WHERE id <= 5')
@@ -103,7 +103,7 @@ onEveryRoute((stand) => {
       held_back: { reason: expect.stringContaining('nightly'), since: expect.any(String) },
     })
     await writer.query('COMMIT')
-    await allOlderEnded(stand().source)
+    await olderTransactionsEnded(stand().source)
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', held_back: null })
   })
 
@@ -274,7 +274,7 @@ onEveryRoute((stand) => {
   it('computes every row where a change cannot be followed, and nothing without a change', async () => {
     const sourceQuery = 'SELECT id, n, rank() OVER (ORDER BY n, id) AS place FROM content.untraced'
     const id = await untraced(stand(), { sourceQuery, targetTable: 'analytics.places', ...capture })
-    await allOlderEnded(stand().source)
+    await olderTransactionsEnded(stand().source)
     await stand().run(id)
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_read: 0 })
     await stand().source.query('UPDATE content.untraced SET n = n + 100 WHERE id = 1')

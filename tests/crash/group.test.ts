@@ -382,7 +382,7 @@ describe('the next runner takes over the whole group of a runner that stops at',
 })
 
 describe('readers that join the marts of a group', () => {
-  const REFRESHES = Number(process.env.VITRINA_TEST_GROUP_REFRESHES ?? (ALL_CASES ? 500 : 20))
+  const REFRESHES = Number(process.env.VITRINA_TEST_GROUP_REFRESHES ?? (ALL_CASES ? 500 : 12))
 
   /** Refreshes under writers, with a runner that is killed or frozen at a random moment of every second refresh. */
   async function violationsDuring(group: Group, refreshes: number) {

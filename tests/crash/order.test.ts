@@ -136,7 +136,7 @@ describe('loses and doubles no run of a follower when the runner is killed at', 
 })
 
 describe('a diamond under writers, killed and frozen runners', () => {
-  const WAVES = ALL_CASES ? 40 : 8
+  const WAVES = ALL_CASES ? 40 : 5
   let diamond: Diamond
   beforeAll(async () => {
     diamond = await aDiamond()

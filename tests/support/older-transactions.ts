@@ -1,15 +1,11 @@
-import type { QueryResultRow } from 'pg'
+import type { TestDatabase } from './database.js'
 import { waitFor } from './wait.js'
-
-interface Queried {
-  query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>
-}
 
 /**
  * Until every transaction has ended that is open now, also those of other tests on the same server. Before that, a run
  * counts all later rows as changed, and a comparison takes them for rows that are on their way.
  */
-export async function olderTransactionsEnded(database: Queried): Promise<void> {
+export async function olderTransactionsEnded(database: TestDatabase): Promise<void> {
   const [now] = await database.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id')
   await waitFor(
     async () =>
