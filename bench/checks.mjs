@@ -39,6 +39,8 @@ const BAD = [...CHECKS, { name: 'bad', type: 'range', column: 'rating', max: 9.9
 const VARIANTS = {
   plain: [],
   three: CHECKS.slice(0, 3),
+  expression: CHECKS.slice(3, 4),
+  relationship: CHECKS.slice(4),
   five: CHECKS,
   'five and unique': UNIQUE,
   'bad rows': BAD,

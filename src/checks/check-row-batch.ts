@@ -5,7 +5,7 @@ import type { GuardSession } from '../ports/query-guard.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import type { RowBatch } from '../sql/row-batch.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { type RowCheck, windowed } from './compile-checks.js'
+import { type RowCheck, widened } from './compile-checks.js'
 import type { CheckedColumn } from './condition.js'
 import { erroneous, rowResult } from './row-checker.js'
 
@@ -73,11 +73,11 @@ async function failingPlaces(parts: RowBatchChecks, batch: RowBatch): Promise<nu
   const typed = used.map(({ name, type }, n) => `u.c${n}::${type} AS ${quoteIdentifier(name)}`)
   const arrays = used.map((_, n) => `$${n + 1}::text[]`)
   const relation = `(SELECT u.vitrina_n, ${typed.join(', ')} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS u(${[...used.map((_, n) => `c${n}`), 'vitrina_n'].join(', ')}) OFFSET 0) AS batch`
-  const windows = checks.flatMap(({ condition }) => (condition.window === null ? [] : [condition.window]))
+  const conditions = checks.map(({ condition }) => condition)
   const verdicts = checks.map(({ condition }, n) => `(${condition.passes}) AS p${n}`)
   const rows = await session.rows(
     `SELECT vitrina_n::text AS place, ${checks.map((_, n) => `p${n}::text`).join(', ')}
-       FROM (SELECT batch.vitrina_n, ${verdicts.join(', ')} FROM ${windowed(relation, windows)}) AS verdicts
+       FROM (SELECT batch.vitrina_n, ${verdicts.join(', ')} FROM ${widened(relation, conditions)}) AS verdicts
       WHERE NOT (${checks.map((_, n) => `p${n}`).join(' AND ')}) ORDER BY vitrina_n`,
     values,
   )
@@ -91,6 +91,6 @@ function isUsed({ name }: CheckedColumn, checks: readonly RowCheck[]): boolean {
     check.type === 'expression'
       ? /U&/i.test(check.sql) || check.sql.toLowerCase().includes(name.replaceAll('"', '""').toLowerCase())
       : condition.passes.includes(quoteIdentifier(name)) ||
-        (condition.window?.sql ?? '').includes(quoteIdentifier(name)),
+        `${condition.window?.sql} ${condition.lookup?.join}`.includes(quoteIdentifier(name)),
   )
 }

@@ -2,7 +2,7 @@ import { type CheckResult, failureText, overOf, SAMPLE_SIZE, statusOf } from '..
 import { cutText } from '../model/cut-text.js'
 import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { type RowCheck, windowed } from './compile-checks.js'
+import { type RowCheck, widened } from './compile-checks.js'
 
 /** A condition that is false raises an error with this text. */
 const MARKER = 'vitrina-check-failed'
@@ -19,13 +19,15 @@ export function guardedRelation(
   checks: readonly RowCheck[],
   key: readonly string[],
 ): string {
-  const windows = checks.flatMap(({ condition }) => (condition.window === null ? [] : [condition.window]))
+  const conditions = checks.map(({ condition }) => condition)
   const passes = checks.map(({ condition }) => condition.passes).join(' AND ')
-  const order = windows.length === 0 ? ` ORDER BY ${quoteList(key, 'batch.')}` : ''
+  const order = conditions.every(({ window }) => window === null)
+    ? ` ORDER BY ${quoteList(key, 'batch.')}`
+    : ''
   const fenced = relation.startsWith('(')
     ? `(SELECT batch.* FROM ${relation}${order} OFFSET 0) AS batch`
     : relation
-  return `(SELECT batch.* FROM ${windowed(fenced, windows)} WHERE CASE WHEN ${passes} THEN true ELSE ${raised(key)} END) AS batch`
+  return `(SELECT batch.* FROM ${widened(fenced, conditions)} WHERE CASE WHEN ${passes} THEN true ELSE ${raised(key)} END) AS batch`
 }
 
 /** Depends on a column: the planner evaluates a constant before it reads the first row. */
@@ -50,8 +52,7 @@ export function isPortable({ check }: Pick<RowCheck, 'check'>): boolean {
 
 /** The rows of `relation` (called `batch`) that fail. */
 export function failingRows({ condition }: RowCheck, relation: string): string {
-  const { passes, window } = condition
-  return `${windowed(relation, window === null ? [] : [window])} WHERE NOT (${passes})`
+  return `${widened(relation, [condition])} WHERE NOT (${condition.passes})`
 }
 
 /** A check of rows that found these. */
