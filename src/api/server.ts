@@ -227,7 +227,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     lineage: new LineageService(options.lineage, catalog, pipelines),
-    order: new OrderService({ catalog, inspector, editor: stores.editor }),
+    order: new OrderService({ catalog, inspector, editor: stores.editor, rules }),
     inspect: new InspectService({
       inspector,
       reconciler,

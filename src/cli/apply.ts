@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
+import type { FilePipeline } from '../config/pipeline-file.js'
+import { mistakeLines } from '../config/source-text.js'
+import { asVitrinaError } from '../main/as-vitrina-error.js'
 import { VitrinaError } from '../model/errors.js'
-import { inPlaceOf, requireNoMistakes } from './files/mistakes.js'
+import { fileMistakes, invalidFile, requireNoMistakes } from './files/mistakes.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
-import { detail, good, print } from './output/print.js'
+import { detail, good, note, print } from './output/print.js'
 import { checkpointFields } from './pipelines/update.js'
 import { needsCheckpointDecision } from './plan/impact.js'
 import { hasChanges, type Plan, type Update } from './plan/plan.js'
@@ -10,6 +13,7 @@ import { planToJson, printPlan } from './plan/print-plan.js'
 import { readPlan } from './plan/read-plan.js'
 import type { RulePlan } from './plan/rule-plan.js'
 import { allowEnvOption, confirm, serverCommand } from './program/command.js'
+import { ApiError } from './server/api-error.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer, type Server } from './server/server.js'
 import type { Fields } from './server/wire.js'
@@ -74,7 +78,9 @@ interface How {
 }
 
 interface Work {
-  readonly done: string
+  readonly verb: 'create' | 'update' | 'delete'
+  readonly name: string
+  readonly file: FilePipeline | null
   run(): Promise<unknown>
 }
 
@@ -82,43 +88,81 @@ interface Work {
 const MAY_PASS: ReadonlySet<string> = new Set(['TARGET_TAKEN', 'AFTER_UNKNOWN', 'ORDER_CYCLE'])
 
 /**
- * One after another: changes made before a failure are kept, and the next apply continues from there. What a later
- * change may allow is retried after the others.
+ * One after another: one transaction for all of them would hold the row of each pipeline, and with it the batches of
+ * its run, until the last one is saved. What a later change may allow is retried after the others.
  */
 async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
-  for (let left = workOf(server, plan, how); left.length > 0; ) {
+  const all = workOf(server, plan, how)
+  const done: Work[] = []
+  for (let left = all; left.length > 0; ) {
     const waiting: Work[] = []
-    let refusal: unknown = null
+    let refused: Refused | null = null
     for (const work of left) {
       try {
         await work.run()
-        how.report(`${good('✓')} ${work.done}`)
+        done.push(work)
+        how.report(`${good('✓')} ${work.verb}d ${work.name}`)
       } catch (error) {
-        if (!(error instanceof VitrinaError) || !MAY_PASS.has(error.code)) throw error
+        if (!(error instanceof VitrinaError) || !MAY_PASS.has(error.code))
+          throw incomplete(all, done, { work, error })
         waiting.push(work)
-        refusal ??= error
+        refused ??= { work, error }
       }
     }
-    if (waiting.length === left.length) throw refusal
+    if (waiting.length === left.length) throw incomplete(all, done, refused!)
     left = waiting
   }
 }
 
+interface Refused {
+  readonly work: Work
+  readonly error: unknown
+}
+
+/** Shows what was applied and what was not; the error of the server if nothing was. */
+function incomplete(all: readonly Work[], done: readonly Work[], { work, error }: Refused): unknown {
+  // Without an answer of the server the change may have been saved.
+  const isUnknown = !(error instanceof ApiError)
+  const { code, message, hint } = asVitrinaError(error)
+  const mistakes = isUnknown || work.file === null ? [] : fileMistakes(work.file, error)
+  if (done.length === 0 && !isUnknown) return mistakes.length === 0 ? error : invalidFile(mistakes)
+  for (const mistake of mistakes) for (const line of mistakeLines(mistake)) note(line)
+  const rest = all.filter((one) => one !== work && !done.includes(one))
+  return new VitrinaError(
+    'APPLY_INCOMPLETE',
+    [
+      `${done.length} of ${count(all.length)} ${done.length === 1 ? 'was' : 'were'} applied${listOf(done)}.`,
+      isUnknown ? `It is not known whether this one was: ${titleOf(work)}.` : `Refused: ${titleOf(work)}.`,
+      ...(rest.length === 0 ? [] : [`Not applied${listOf(rest)}.`]),
+      `${code}: ${message}`,
+    ].join(' '),
+    `${hint} Then apply again: it continues with what is missing.`,
+    { cause: error },
+  )
+}
+
+const count = (changes: number) => (changes === 1 ? '1 change' : `${changes} changes`)
+const titleOf = ({ verb, name }: Work) => `${verb} ${name}`
+const listOf = (works: readonly Work[]) => (works.length === 0 ? '' : `: ${works.map(titleOf).join(', ')}`)
+
 function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): Work[] {
   return [
     ...plan.creates.map((file) => ({
-      done: `created ${file.name}`,
-      run: () =>
-        inPlaceOf(file, () =>
-          server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
-        ),
+      verb: 'create' as const,
+      name: file.name,
+      file,
+      run: () => server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
     })),
     ...plan.updates.map((update) => ({
-      done: `updated ${update.file.name}`,
+      verb: 'update' as const,
+      name: update.file.name,
+      file: update.file,
       run: () => change(server, update, checkpoint),
     })),
     ...(prune ? plan.extra : []).map(({ id, name, config_version }) => ({
-      done: `deleted ${name}`,
+      verb: 'delete' as const,
+      name,
+      file: null,
       run: () => {
         const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
         return server.ask(server.api.DELETE('/pipelines/{id}', { params }))
@@ -131,20 +175,25 @@ function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): Work[] 
 function ruleWork(server: Server, { creates, updates, extra }: RulePlan, prune: boolean): Work[] {
   return [
     ...creates.map((file) => ({
-      done: `created notification ${file.name}`,
-      run: () =>
-        inPlaceOf(file, () => server.ask(server.api.POST('/notifications', { body: file.fields as never }))),
+      verb: 'create' as const,
+      name: `notification ${file.name}`,
+      file,
+      run: () => server.ask(server.api.POST('/notifications', { body: file.fields as never })),
     })),
     ...updates.map(({ file, current, changes }) => ({
-      done: `updated notification ${file.name}`,
+      verb: 'update' as const,
+      name: `notification ${file.name}`,
+      file,
       run: () => {
         const body = Object.fromEntries(changes.map(({ field, new: value }) => [field, value])) as never
         const params = { path: { id: current.id } }
-        return inPlaceOf(file, () => server.ask(server.api.PATCH('/notifications/{id}', { params, body })))
+        return server.ask(server.api.PATCH('/notifications/{id}', { params, body }))
       },
     })),
     ...(prune ? extra : []).map(({ id, name }) => ({
-      done: `deleted notification ${name}`,
+      verb: 'delete' as const,
+      name: `notification ${name}`,
+      file: null,
       run: () => server.ask(server.api.DELETE('/notifications/{id}', { params: { path: { id } } })),
     })),
   ]
@@ -153,7 +202,7 @@ function ruleWork(server: Server, { creates, updates, extra }: RulePlan, prune: 
 /** If-Match: does not overwrite changes that were made after the plan was shown. */
 async function change(
   server: Server,
-  { file, current, changes, impact }: Update,
+  { current, changes, impact }: Update,
   checkpoint: Fields,
 ): Promise<void> {
   const params = {
@@ -164,9 +213,7 @@ async function change(
   const fields = Object.fromEntries(changes.map(({ field, new: value }) => [field, value]))
   // Only where it is needed: resetting one pipeline must not reset the others.
   const send = (extra: Fields) =>
-    inPlaceOf(file, () =>
-      server.ask(server.api.PATCH('/pipelines/{id}', { params, body: { ...fields, ...extra } as never })),
-    )
+    server.ask(server.api.PATCH('/pipelines/{id}', { params, body: { ...fields, ...extra } as never }))
   if (needsCheckpointDecision(impact)) return void (await send(checkpoint))
   await send({}).catch((error: VitrinaError) => {
     // An unfinished pass is also a checkpoint, although it has no value to show.

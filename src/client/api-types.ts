@@ -160,6 +160,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/graph/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check whether changes of several pipelines together close a cycle. Changes nothing.
+         * @description Requires the role operator.
+         */
+        post: operations["postGraphValidate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -2031,7 +2051,11 @@ export interface components {
          *       "cause": {
          *         "code": "NO_RUNNER",
          *         "detail": "No runner is alive.",
-         *         "hint": "Start one with \"vitrina runner\"."
+         *         "hint": "Start one with \"vitrina runner\".",
+         *         "facts": {
+         *           "upstreams": [],
+         *           "root": "NO_RUNNER"
+         *         }
          *       },
          *       "held_back": null
          *     }
@@ -2054,6 +2078,33 @@ export interface components {
                 code: "DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT";
                 /** @description The same as a sentence. */
                 detail: string;
+                /** @description The facts of the sentence, for texts in other languages. Which are given depends on the code. */
+                facts: {
+                    ahead?: number | null;
+                    application?: string | null;
+                    attempt?: number | null;
+                    connection?: string | null;
+                    error?: string | null;
+                    error_code?: string | null;
+                    finished?: boolean | null;
+                    hint?: string | null;
+                    limit?: number | null;
+                    pid?: number | null;
+                    reason?: string | null;
+                    /** @description The same as code, or for UPSTREAM the code of what makes the last of them too old; the other facts are about it. null: not known. */
+                    root: ("DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT") | null;
+                    runner?: string | null;
+                    running?: number | null;
+                    runs?: number | null;
+                    seconds?: number | null;
+                    share?: number | null;
+                    side?: ("source" | "target") | null;
+                    since?: string | null;
+                    table?: string | null;
+                    tags?: string[] | null;
+                    /** @description UPSTREAM: the mart that it reads, the one that this mart reads, and so on. Else empty. */
+                    upstreams: string[];
+                };
                 /** @description What to do. */
                 hint: string;
             } | null;
@@ -2563,6 +2614,31 @@ export interface components {
             detail: string;
             /** @description How to fix it. */
             hint: string | null;
+        };
+        OrderChanges: {
+            /**
+             * @description The names of pipelines to delete.
+             * @default []
+             */
+            deleted?: string[];
+            /** @description Pipelines to create or to replace, by name. */
+            pipelines: components["schemas"]["PipelineInput"][];
+        };
+        OrderConflicts: {
+            /** @description Why the changes would be refused. Empty: the order allows them. */
+            conflicts: {
+                /**
+                 * @description The code of that error.
+                 * @enum {string}
+                 */
+                code: "ORDER_CYCLE" | "AFTER_UNKNOWN";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description The pipeline that would be refused. */
+                name: string;
+                /** @description ORDER_CYCLE: the names from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist. */
+                path: string[];
+            }[];
         };
         OrderGraph: {
             /** @description Which pipeline follows which. */
@@ -5027,6 +5103,39 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postGraphValidate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrderChanges"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderConflicts"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];

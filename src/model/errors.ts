@@ -79,6 +79,11 @@ export const ERRORS = {
   },
   SERVER_UNREACHABLE: { number: 1203, class: 'stop', means: 'No Vitrina API responds at this address.' },
   FILE_INVALID: { number: 1204, class: 'stop', means: 'A pipeline file contains errors.' },
+  APPLY_INCOMPLETE: {
+    number: 1205,
+    class: 'stop',
+    means: 'Only a part of the changes of "vitrina apply" was made.',
+  },
   SOURCE_REFUSED: { number: 2001, class: 'stop', means: 'The source query is not allowed.' },
   SOURCE_QUERY_FAILED: { number: 2002, class: 'stop', means: 'PostgreSQL rejected the source query.' },
   SOURCE_CHANGED: {

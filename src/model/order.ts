@@ -12,6 +12,75 @@ export interface RelationRead {
 export const WAVES = ['upstream', 'downstream', 'all'] as const
 export type Wave = (typeof WAVES)[number]
 
+/** What decides the order of a pipeline: what it fills and what it follows. */
+export interface OrderFacts {
+  readonly name: string
+  /** In the form of etl.target_identity. */
+  readonly target: string
+  /** The tables that it reads, in the same form. */
+  readonly reads: readonly string[]
+  readonly after: readonly string[] | null
+}
+
+/**
+ * The shortest cycle through each of these pipelines, each cycle once, as names from the first pipeline back to it. The
+ * database decides in the same way when a pipeline is saved (etl.require_no_cycle).
+ */
+export function findCycles(all: readonly OrderFacts[], through: ReadonlySet<string>): string[][] {
+  const followers = followersOf(all)
+  const cycles = new Map<string, string[]>()
+  for (const { name } of all) {
+    if (!through.has(name) || [...cycles.values()].some((cycle) => cycle.includes(name))) continue
+    const cycle = shortestCycle(name, followers)
+    if (cycle !== null) cycles.set(name, cycle)
+  }
+  return [...cycles.values()]
+}
+
+function followersOf(all: readonly OrderFacts[]): ReadonlyMap<string, readonly string[]> {
+  const writers = new Map<string, string[]>()
+  for (const { name, target } of all) writers.set(target, [...(writers.get(target) ?? []), name])
+  const followers = new Map(all.map(({ name }) => [name, [] as string[]]))
+  for (const { name, reads, after } of all) {
+    const seen = after?.length === 0 ? [] : reads.flatMap((table) => writers.get(table) ?? [])
+    for (const upstream of new Set([...seen, ...(after ?? [])]))
+      if (upstream !== name) followers.get(upstream)?.push(name)
+  }
+  return new Map([...followers].map(([name, names]) => [name, names.sort()]))
+}
+
+/** Breadth first: enumerating all paths would take exponential time. */
+function shortestCycle(start: string, followers: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const reachedFrom = new Map<string, string>()
+  const seen = [start]
+  for (const at of seen)
+    for (const next of followers.get(at) ?? []) {
+      if (next === start) {
+        const path = [start]
+        for (let back = at; back !== start; back = reachedFrom.get(back)!) path.unshift(back)
+        return [start, ...path]
+      }
+      if (reachedFrom.has(next)) continue
+      reachedFrom.set(next, at)
+      seen.push(next)
+    }
+  return null
+}
+
+/** Why a set of changes would be refused. */
+export interface OrderConflict {
+  readonly name: string
+  readonly code: 'ORDER_CYCLE' | 'AFTER_UNKNOWN'
+  /** ORDER_CYCLE: from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist. */
+  readonly path: readonly string[]
+}
+
+export function explainOrderConflict({ code, path }: OrderConflict): string {
+  return code === 'ORDER_CYCLE'
+    ? `The pipelines would follow each other in a circle: ${path.join(' → ')}.`
+    : `No pipeline is named "${path[0]}".`
+}
+
 /** Why a pipeline that has to run does not run yet, as the function etl.pending_pipelines returns it. */
 export const HELD_CODES = [
   'UPSTREAM_RUNS',

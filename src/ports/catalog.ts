@@ -1,6 +1,6 @@
 import type { ConnectionUse } from '../model/connection.js'
 import type { AuditEntry, BatchHistory, FleetRunner, PartHistory, RunLogLine } from '../model/history.js'
-import type { Due, OrderGraph } from '../model/order.js'
+import type { Due, OrderFacts, OrderGraph, RelationRead } from '../model/order.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
@@ -86,6 +86,15 @@ export interface StoreFacts {
   readonly migrations: readonly { readonly name: string; readonly appliedAt: string }[]
 }
 
+/** A pipeline that is about to be saved. */
+export interface OrderDraft {
+  readonly name: string
+  readonly target: string
+  readonly connection: string | null
+  readonly after: readonly string[] | null
+  readonly reads: readonly RelationRead[]
+}
+
 /** The meta store as the API reads it. */
 export interface Catalog {
   listPipelines(filter: PipelineFilter): Promise<Page<Pipeline>>
@@ -101,6 +110,8 @@ export interface Catalog {
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
   /** Which pipelines follow which, and what is due. */
   orderGraph(): Promise<OrderGraph>
+  /** What decides the order of all pipelines, as if `drafts` were saved and `deleted` were gone. By name. */
+  orderFactsWith(drafts: readonly OrderDraft[], deleted: readonly string[]): Promise<OrderFacts[]>
   /** Null: nothing has changed that the pipeline would have to read. */
   dueOf(pipelineId: string): Promise<Due | null>
   /** The names of the pipelines whose marts are published with its own, itself included. Null: none are. */

@@ -1,7 +1,18 @@
-import { graphToWire, graphWire } from '../schemas/order.js'
+import {
+  changesBody,
+  changesInput,
+  conflictsToWire,
+  conflictsWire,
+  graphToWire,
+  graphWire,
+} from '../schemas/order.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { OrderService } from '../services/order.js'
 import { rule } from './rule.js'
+
+/** A thousand pipelines with long queries; each is checked by the guard on its source. */
+const BODY_LIMIT = 16 * 1024 * 1024
+const PATIENCE_MS = 5 * 60_000
 
 export function graphRoutes(app: Api, order: OrderService): void {
   app.get(
@@ -16,5 +27,23 @@ export function graphRoutes(app: Api, order: OrderService): void {
       schema: { response: { 200: graphWire } },
     },
     async () => graphToWire(await order.graph()),
+  )
+
+  app.post(
+    '/graph/validate',
+    {
+      bodyLimit: BODY_LIMIT,
+      config: rule('operator', {
+        tag: 'lineage',
+        summary: 'Check whether changes of several pipelines together close a cycle. Changes nothing.',
+        check: 'short',
+        body: changesInput,
+      }),
+      schema: { body: changesBody, response: { 200: conflictsWire } },
+    },
+    async (request) => {
+      const { pipelines, deleted } = request.body
+      return conflictsToWire(await order.conflicts(pipelines, deleted, AbortSignal.timeout(PATIENCE_MS)))
+    },
   )
 }

@@ -86,7 +86,19 @@ async function send(
   })
 }
 
+const DRAFT = { name: 'x', source_query: 'SELECT id FROM content.film_work', target_table: 'analytics.x' }
+const FIELDS = ['source_query', 'target_table', 'source_connection', 'mode', 'key_columns', 'tasks']
+
 describe('nonsense about existing objects gets a response, never a 5xx', () => {
+  it('as changes that are checked together', async () => {
+    for (const shape of JSON_SHAPES) expectAnswered(await send('POST /graph/validate', shape), shape)
+    for (const [field, value] of fieldsWithValues('POST /graph/validate', FIELDS))
+      expectAnswered(
+        await send('POST /graph/validate', JSON.stringify({ pipelines: [{ ...DRAFT, [field]: value }] })),
+        `${field} = ${JSON.stringify(value)}`,
+      )
+  })
+
   it.each(BODIES)('as a body: %s', async (route) => {
     for (const shape of JSON_SHAPES) expectAnswered(await send(route, shape), shape)
     for (const type of [
@@ -103,8 +115,6 @@ describe('nonsense about existing objects gets a response, never a 5xx', () => {
     expect((await send(route, '['.repeat(500_000))).statusCode).toBe(422)
   })
 
-  const DRAFT = { name: 'x', source_query: 'SELECT id FROM content.film_work', target_table: 'analytics.x' }
-  const FIELDS = ['source_query', 'target_table', 'source_connection', 'mode', 'key_columns', 'tasks']
   it.each(['POST /validate', 'POST /preview'])('as a field: %s', async (route) => {
     const fields = [...FIELDS, 'incremental_key', 'batch_size', 'reset_checkpoint', '__proto__']
     for (const [field, value] of fieldsWithValues(route, fields))

@@ -2,12 +2,15 @@ import { z } from 'zod'
 import {
   type Due,
   explainHeld,
+  explainOrderConflict,
   explainOrderProblem,
   HELD_CODES,
   ORDER_PROBLEMS,
+  type OrderConflict,
   type OrderGraph,
 } from '../../model/order.js'
 import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
+import { pipelineInput } from './pipeline-input.js'
 
 export const dueWire = z
   .object({
@@ -124,6 +127,48 @@ export function graphToWire({ nodes, edges, problems }: OrderGraph): z.infer<typ
       code: problem.code,
       about: problem.about,
       detail: explainOrderProblem(problem),
+    })),
+  }
+}
+
+/** The service reads each pipeline field by field, so that all mistakes are reported together. */
+export const changesBody = z.strictObject({
+  pipelines: z.array(z.record(z.string(), z.unknown())).max(1000),
+  deleted: z.array(z.string()).max(10_000).default([]),
+})
+
+export const changesInput = z
+  .strictObject({
+    pipelines: z.array(pipelineInput).max(1000).describe('Pipelines to create or to replace, by name.'),
+    deleted: z.array(z.string()).max(10_000).default([]).describe('The names of pipelines to delete.'),
+  })
+  .meta({ id: 'OrderChanges' })
+
+export const conflictsWire = z
+  .object({
+    conflicts: z
+      .array(
+        z.object({
+          name: z.string().describe('The pipeline that would be refused.'),
+          code: z.enum(['ORDER_CYCLE', 'AFTER_UNKNOWN']).describe('The code of that error.'),
+          path: z
+            .array(z.string())
+            .describe(
+              'ORDER_CYCLE: the names from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist.',
+            ),
+          detail: z.string().describe('The same as a sentence.'),
+        }),
+      )
+      .describe('Why the changes would be refused. Empty: the order allows them.'),
+  })
+  .meta({ id: 'OrderConflicts' })
+
+export function conflictsToWire(conflicts: readonly OrderConflict[]): z.infer<typeof conflictsWire> {
+  return {
+    conflicts: conflicts.map((conflict) => ({
+      ...conflict,
+      path: [...conflict.path],
+      detail: explainOrderConflict(conflict),
     })),
   }
 }

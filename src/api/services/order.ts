@@ -1,13 +1,20 @@
-import type { OrderGraph } from '../../model/order.js'
-import type { Catalog } from '../../ports/catalog.js'
+import { findCycles, type OrderConflict, type OrderGraph } from '../../model/order.js'
+import { finalTarget } from '../../model/pipeline.js'
+import type { Catalog, OrderDraft } from '../../ports/catalog.js'
 import type { Inspector } from '../../ports/inspector.js'
-import type { PipelineEditor } from '../../ports/pipeline-editor.js'
+import type { PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
+import { RequestInvalid } from '../schemas/request-invalid.js'
+import { readDraft, unsaved } from './pipeline-draft.js'
+import type { PipelineRules } from './pipeline-rules.js'
 
 export interface OrderParts {
-  readonly catalog: Pick<Catalog, 'orderGraph' | 'pipelinesWithoutReads' | 'getPipeline'>
+  readonly catalog: Pick<Catalog, 'orderGraph' | 'orderFactsWith' | 'pipelinesWithoutReads' | 'getPipeline'>
   readonly inspector: Pick<Inspector, 'reads'>
   readonly editor: Pick<PipelineEditor, 'learnReads'>
+  readonly rules: PipelineRules
 }
+
+type Raw = Readonly<Record<string, unknown>>
 
 /** For each pipeline, longer than a check should take. */
 const PATIENCE_MS = 10_000
@@ -24,6 +31,39 @@ export class OrderService {
 
   graph(): Promise<OrderGraph> {
     return this.#parts.catalog.orderGraph()
+  }
+
+  /** Why these changes would be refused if they were saved together. Writes nothing. */
+  async conflicts(
+    raws: readonly Raw[],
+    deleted: readonly string[],
+    signal: AbortSignal,
+  ): Promise<OrderConflict[]> {
+    const drafts: OrderDraft[] = []
+    for (const draft of readDrafts(raws, this.#parts.rules)) drafts.push(await this.#orderOf(draft, signal))
+    const { catalog } = this.#parts
+    const all = await catalog.orderFactsWith(drafts, deleted)
+    const names = new Set(all.map(({ name }) => name))
+    // A name that has been there before is not checked again: its pipeline may have been deleted.
+    const before = new Map(
+      (await catalog.orderFactsWith([], [])).map(({ name, after }) => [name, after ?? []]),
+    )
+    const unknown = drafts.flatMap(({ name, after }) =>
+      (after ?? [])
+        .filter((wanted) => !names.has(wanted) && before.get(name)?.includes(wanted) !== true)
+        .map((wanted): OrderConflict => ({ name, code: 'AFTER_UNKNOWN', path: [wanted] })),
+    )
+    const cycles = findCycles(all, new Set(drafts.map(({ name }) => name)))
+    return [
+      ...unknown,
+      ...cycles.map((path): OrderConflict => ({ name: path[0]!, code: 'ORDER_CYCLE', path })),
+    ]
+  }
+
+  async #orderOf(draft: PipelineDraft, signal: AbortSignal): Promise<OrderDraft> {
+    const { name, after, targetConnection: connection } = draft
+    const reads = await this.#parts.inspector.reads(unsaved(draft), signal)
+    return { name, after, target: finalTarget(draft), connection, reads }
   }
 
   /**
@@ -50,4 +90,20 @@ export class OrderService {
       if (reads.length > 0) await editor.learnReads(id, reads)
     }
   }
+}
+
+/** All mistakes of all pipelines, each with the place of its pipeline. */
+function readDrafts(raws: readonly Raw[], rules: PipelineRules): PipelineDraft[] {
+  const drafts: PipelineDraft[] = []
+  const errors = raws.flatMap((raw, n) => {
+    try {
+      drafts.push(readDraft(raw, rules))
+      return []
+    } catch (error) {
+      if (!(error instanceof RequestInvalid)) throw error
+      return error.errors.map((one) => ({ ...one, field: `pipelines.${n}.${one.field}` }))
+    }
+  })
+  if (errors.length > 0) throw new RequestInvalid(errors)
+  return drafts
 }

@@ -6,11 +6,15 @@ import { ApiError } from '../server/api-error.js'
 
 /** Shows every mistake at its place, then throws. */
 export function requireNoMistakes(mistakes: readonly FileMistake[]): void {
-  if (mistakes.length === 0) return
+  if (mistakes.length > 0) throw invalidFile(mistakes)
+}
+
+/** Shows every mistake at its place. */
+export function invalidFile(mistakes: readonly FileMistake[]): VitrinaError {
   for (const mistake of mistakes) for (const line of mistakeLines(mistake)) note(line)
   const files = new Set(mistakes.map(({ place }) => place.file))
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
-  throw new VitrinaError(
+  return new VitrinaError(
     'FILE_INVALID',
     `${count} in ${[...files].join(', ')}.`,
     'Fix the places above; nothing was changed. "vitrina schema" prints a JSON Schema for editors.',

@@ -5,6 +5,7 @@ import { PIPELINE_SCHEMA } from '../../main/paths.js'
 import { requireNoMistakes } from '../files/mistakes.js'
 import type { Server } from '../server/server.js'
 import { normaliser } from './changes.js'
+import { checkOrder } from './check-order.js'
 import { checkPlan } from './check-plan.js'
 import { makePlan, type Plan } from './plan.js'
 import { checkRules, makeRulePlan } from './rule-plan.js'
@@ -39,5 +40,8 @@ export async function readPlan(
   const conflicts = targetConflicts(plan, { prune, normalise })
   const checked = validate ? await checkPlan(server, plan, normalise) : []
   const wrongRules = rules === null ? [] : await checkRules(server, rules)
-  return { server, plan, mistakes: [...checked, ...conflicts, ...wrongRules] }
+  const wrong = [...checked, ...conflicts, ...wrongRules]
+  // The order of pipelines that cannot be saved anyway is of no interest, and cannot always be read.
+  const order = wrong.length > 0 ? [] : await checkOrder(server, plan, { prune, normalise })
+  return { server, plan, mistakes: [...wrong, ...order] }
 }

@@ -1,6 +1,6 @@
 import type { ConnectionUse } from '../../model/connection.js'
 import type { AuditEntry, BatchHistory, FleetRunner, PartHistory, RunLogLine } from '../../model/history.js'
-import type { Due, OrderGraph } from '../../model/order.js'
+import type { Due, OrderFacts, OrderGraph } from '../../model/order.js'
 import type { FleetSummary, PipelineLine } from '../../model/overview.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run, RunSurroundings } from '../../model/run.js'
@@ -10,6 +10,7 @@ import type { PipelineTotals, Pulse } from '../../model/totals.js'
 import type {
   AuditFilter,
   Catalog,
+  OrderDraft,
   Page,
   PageRequest,
   PipelineFilter,
@@ -26,7 +27,7 @@ import { fleetPulse, runTotals, secondsSinceSuccess } from '../totals.js'
 import { describeStore, listConnectionUses } from './about.js'
 import { findPipeline, findRun, findState } from './find.js'
 import { listAudit, listBatches, listLog, listParts, listRunners } from './history.js'
-import { dueOf, groupOf, orderGraph, pipelinesWithoutReads } from './order.js'
+import { dueOf, groupOf, orderFactsWith, orderGraph, pipelinesWithoutReads } from './order.js'
 import { fleetSummary, listPipelineLines } from './overview.js'
 import { pageOf, readCursor } from './page.js'
 import { listRuns, runSurroundings } from './runs.js'
@@ -102,6 +103,10 @@ export class CatalogRepository implements Catalog {
 
   orderGraph(): Promise<OrderGraph> {
     return orderGraph(this.#database)
+  }
+
+  orderFactsWith(drafts: readonly OrderDraft[], deleted: readonly string[]): Promise<OrderFacts[]> {
+    return orderFactsWith(this.#database, drafts, deleted)
   }
 
   groupOf(pipelineId: string): Promise<readonly string[] | null> {

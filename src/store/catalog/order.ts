@@ -1,4 +1,5 @@
-import type { Due, OrderEdge, OrderGraph, OrderNode, OrderProblem } from '../../model/order.js'
+import type { Due, OrderEdge, OrderFacts, OrderGraph, OrderNode, OrderProblem } from '../../model/order.js'
+import type { OrderDraft } from '../../ports/catalog.js'
 import type { Queryable } from '../database.js'
 
 /** A marked pipeline as the API shows it. */
@@ -68,4 +69,35 @@ export async function pipelinesWithoutReads(database: Queryable): Promise<string
       ORDER BY p.id LIMIT 10000`,
   )
   return rows.map(({ id }) => id)
+}
+
+/**
+ * The facts of all pipelines as if `drafts` were saved. What a run found to close a cycle is not followed until the
+ * pipeline reads other tables, as in etl.note_reads.
+ */
+export async function orderFactsWith(
+  database: Queryable,
+  drafts: readonly OrderDraft[],
+  deleted: readonly string[],
+): Promise<OrderFacts[]> {
+  return database.query<OrderFacts & { name: string }>(
+    `WITH draft AS MATERIALIZED (
+       SELECT d.name, d.after, etl.target_identity(d.target, d.connection) AS target,
+              ARRAY(SELECT DISTINCT coalesce(lower(r.connection), '') || '|' || quote_ident(r.schema) || '.' || quote_ident(r."table")
+                      FROM jsonb_to_recordset(d.reads) AS r (connection text, schema text, "table" text) ORDER BY 1) AS reads
+         FROM jsonb_to_recordset($1) AS d (name text, after text[], target text, connection text, reads jsonb)
+     ), saved AS MATERIALIZED (
+       SELECT p.name, p.after, coalesce(t.identity, etl.target_identity(p.target_table, p.target_connection)) AS target,
+              ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = p.id ORDER BY 1) AS reads,
+              ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = p.id AND NOT r.closes_cycle) AS followed
+         FROM etl.etl_pipelines p LEFT JOIN etl.etl_pipeline_targets t ON t.pipeline_id = p.id
+     )
+     SELECT d.name, d.after, d.target, CASE WHEN d.reads = s.reads THEN s.followed ELSE d.reads END AS reads
+       FROM draft d LEFT JOIN saved s USING (name)
+     UNION ALL
+     SELECT s.name, s.after, s.target, s.followed FROM saved s
+      WHERE s.name <> ALL ($2) AND NOT EXISTS (SELECT FROM draft d WHERE d.name = s.name)
+      ORDER BY 1`,
+    [JSON.stringify(drafts), deleted],
+  )
 }
