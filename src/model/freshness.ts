@@ -90,6 +90,17 @@ export interface Freshness {
   readonly heldBack: (HeldBack & { readonly seconds: number | null }) | null
 }
 
+/** The chain of upstreams behind a cause, and what makes the last of them too old; null: that is not known. */
+export function rootOf(cause: StaleCause): {
+  readonly upstreams: readonly string[]
+  readonly root: StaleCause | null
+} {
+  const upstreams: string[] = []
+  let root: StaleCause | null = cause
+  for (; root?.code === 'UPSTREAM'; root = root.cause) upstreams.push(root.upstream)
+  return { upstreams, root }
+}
+
 export interface Explained {
   readonly detail: string
   readonly hint: string

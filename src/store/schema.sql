@@ -2383,7 +2383,11 @@ BEGIN
      WHERE f.pipeline_id = pipeline AND coalesce(d.as_of + make_interval(secs => f.needed_seconds) < clock_timestamp(), true)
      ORDER BY d.as_of NULLS FIRST, u.name LIMIT 1
   ), head AS (
-    SELECT h.error, h.error_code, h.leased_until, h.owner, h.lag_bytes, h.has_slot, h.lost FROM facts f
+    -- A frozen runner keeps its lease for a while.
+    SELECT h.error, h.error_code, h.has_slot,
+           h.leased_until IS NOT NULL AND h.leased_until > clock_timestamp() AND EXISTS (
+             SELECT FROM etl.etl_runners x WHERE x.id = h.owner AND x.heartbeat_at > clock_timestamp() - interval '15 seconds') AS is_captured
+      FROM facts f
       JOIN etl.etl_change_heads h ON h.connection = etl.source_side(f.source_connection)
      WHERE f.capture = 'wal' AND f.mode = 'incremental'
   )
@@ -2400,16 +2404,24 @@ BEGIN
       'ahead', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status = 'RUN_REQUESTED' AND q.enabled AND q.requested_at < f.requested_at),
       'running', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status IN ('RUNNING', 'PAUSE_REQUESTED')))
     WHEN f.status = 'PAUSE_REQUESTED' THEN jsonb_build_object('code', 'PAUSING', 'since', f.run ->> 'started_at')
-    WHEN f.status = 'RUNNING' AND f.lease_owner IS NULL AND f.run #>> '{attempts,-1,end}' = 'connection_lost' THEN jsonb_build_object(
+    -- Runners try again each second: most of the time one of them holds the run, until its first batch since then.
+    WHEN f.status = 'RUNNING' AND f.run #>> '{attempts,-1,end}' = 'connection_lost'
+         AND (f.lease_owner IS NULL OR f.run #>> '{attempts,-1,endedAt}' > etl.rfc3339(clock_timestamp() - interval '15 seconds')
+              AND NOT EXISTS (SELECT FROM etl.etl_run_batches b WHERE b.run_id = f.current_run_id
+                                 AND etl.rfc3339(b.finished_at) > f.run #>> '{attempts,-1,endedAt}'))
+      THEN jsonb_build_object(
       'code', 'CONNECTION_LOST', 'errorCode', f.run #>> '{attempts,-1,errorCode}', 'error', f.run #>> '{attempts,-1,error}',
       'hint', f.run #>> '{attempts,-1,errorHint}')
     WHEN f.status = 'RUNNING' AND (f.lease_until < clock_timestamp() OR NOT EXISTS (
            SELECT FROM etl.etl_runners x WHERE x.id = f.lease_owner AND x.heartbeat_at > clock_timestamp() - interval '15 seconds'))
       THEN jsonb_build_object('code', 'RUNNER_SILENT', 'runner', f.run ->> 'runner_id', 'since', etl.rfc3339(f.lease_until))
-    WHEN f.status = 'RUNNING' AND f.run ->> 'error_code' IS NOT NULL THEN jsonb_build_object(
+    -- A run that waited in vain for the change log (CAPTURE_BEHIND, CAPTURE_WAITING) is repeated; the cause is what captures.
+    WHEN f.status = 'RUNNING' AND f.run ->> 'error_code' IS NOT NULL
+         AND (NOT f.run ->> 'error_code' = ANY ('{VTR-2107,VTR-2108}') OR h.error IS NULL AND h.is_captured IS NOT FALSE)
+      THEN jsonb_build_object(
       'code', 'RETRYING', 'attempt', f.run -> 'attempt', 'errorCode', f.run ->> 'error_code', 'error', f.run ->> 'error', 'hint', f.run ->> 'error_hint')
     WHEN h.error IS NOT NULL THEN jsonb_build_object('code', 'CAPTURE_FAILING', 'errorCode', h.error_code, 'error', h.error)
-    WHEN h.has_slot AND (h.leased_until < clock_timestamp() OR h.leased_until IS NULL) THEN jsonb_build_object('code', 'CAPTURE_STOPPED')
+    WHEN h.has_slot AND NOT h.is_captured THEN jsonb_build_object('code', 'CAPTURE_STOPPED')
     WHEN f.status = 'IDLE' AND o.name IS NOT NULL THEN jsonb_build_object('code', 'UPSTREAM', 'upstream', o.name, 'cause', etl.staleness(o.id))
     WHEN f.status = 'IDLE' AND f.last IS NULL THEN jsonb_build_object('code', 'NEVER_RUN')
     WHEN f.status = 'IDLE' AND f.last ->> 'status' = 'CANCELLED' THEN jsonb_build_object('code', 'CANCELLED', 'since', f.last ->> 'finished_at')

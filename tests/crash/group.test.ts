@@ -2,13 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { GROUP_FAILPOINTS } from '../../src/model/failpoints.js'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
-import { aPipeline } from '../support/builders.js'
+import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun } from '../support/runs.js'
 import { ALL_CASES, sampleOf } from '../support/sample.js'
+import { someTasks, taskSettings } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
 
 const ENV = {
@@ -60,7 +61,7 @@ interface Group {
 }
 
 async function aGroup(
-  overrides: Partial<Record<Mart, Partial<PipelineSpec>>> = {},
+  overrides: Partial<Record<Mart, PipelineOverrides>> = {},
   consistency: PipelineSpec['consistency'] = 'group',
 ): Promise<Group> {
   const database = await aDatabase()
@@ -336,6 +337,106 @@ describe('the members of a group read one snapshot', () => {
     )
     const [moved] = await marts.query('SELECT sum(moves) > 0 AS moved FROM analytics.rows')
     expect(moved).toEqual({ moved: true })
+  })
+})
+
+/** Without its transform, each member would contradict the other. */
+const TRANSFORMS = {
+  'python/accounts.py': `from vitrina import task
+
+@task("turn_accounts")
+def turn_accounts(rows):
+    if any(row["moves"] == 1_000_000 for row in rows):
+        raise ValueError("too many moves")
+    return [{**row, "amount": -row["amount"]} for row in rows]
+`,
+  'typescript/totals.ts': `import { task, type Row } from 'vitrina'
+task('turn_totals', (rows: Row[]) => rows.map((row) => ({ ...row, amount: -Number(row.amount) })))
+`,
+}
+
+/** `rows` is computed by Python, `totals` by TypeScript, and `summary` in the database from the mart `rows`. */
+async function aTransformedGroup() {
+  const { folder } = await someTasks(TRANSFORMS)
+  const member = (name: Mart, query: string, transform: string): PipelineOverrides => ({
+    ...{ type: 'PYTHON', fullStrategy: 'upsert' },
+    tasks: [
+      { taskType: 'SQL', body: query },
+      { taskType: 'PYTHON', body: transform, targetTable: `analytics.${name}` },
+    ],
+  })
+  const group = await aGroup({
+    rows: member('rows', 'SELECT id, -amount AS amount, moves FROM content.account', 'turn_accounts'),
+    totals: member(
+      'totals',
+      'SELECT id % 10 AS part, -sum(amount)::bigint AS amount, sum(moves)::bigint AS moves FROM content.account GROUP BY 1',
+      'turn_totals',
+    ),
+  })
+  await group.database.query(
+    'GRANT USAGE ON SCHEMA content TO vitrina_reader; GRANT SELECT ON content.account TO vitrina_reader',
+  )
+  return { group, env: { ...ENV, ...taskSettings(folder) } }
+}
+
+describe('a group with members that Python and TypeScript compute', () => {
+  it('shows one state of the source to readers, while runners are killed', { timeout: 300_000 }, async () => {
+    const { group, env } = await aTransformedGroup()
+    let runner = spawned(group, env)
+    await refresh(group)
+    const members = await group.database.query<{ members: number }>(
+      'SELECT count(*)::int AS members FROM etl.etl_pipeline_groups GROUP BY head_id',
+    )
+    expect(members).toEqual([{ members: 3 }])
+    const stopWriter = aWriter(group)
+    const reader = aReader(group)
+    for (let n = 1; n <= 6; n++) {
+      await requestRun(group.database, group.ids[EACH[n % EACH.length]!])
+      if (n % 2 === 0) {
+        await delay(Math.random() * 500)
+        runner.kill('SIGKILL')
+        await runner.exited
+        runner = spawned(group, env)
+      }
+      await quiet(group)
+    }
+    await stopWriter()
+    await refresh(group)
+    const { reads, violations } = await reader.stop()
+    expect({ violations, hasRead: reads > 0 }).toEqual({ violations: 0, hasRead: true })
+    expect(new Set(await outcomes(group))).toEqual(new Set(EACH.map((name) => `${name} SUCCESS together`)))
+    const [last] = await group.database.query(
+      'SELECT (SELECT sum(moves) FROM content.account) = moves AS same, (SELECT sum(amount) > 0 FROM analytics.rows) AS turned FROM analytics.summary',
+    )
+    expect(last).toEqual({ same: true, turned: true })
+    runner.kill('SIGTERM')
+    await runner.exited
+  })
+
+  it('leaves every mart as it was if a function raises an error', { timeout: 120_000 }, async () => {
+    const { group, env } = await aTransformedGroup()
+    await aRunner(group.database, { env, retryWaitsMs: [0] })
+    await refresh(group)
+    const marts = () =>
+      group.database.query(
+        "SELECT 'rows' AS mart, id, amount, moves FROM analytics.rows UNION ALL SELECT 'totals', part, amount, moves FROM analytics.totals ORDER BY 1, 2",
+      )
+    const before = await marts()
+    await group.database.query('UPDATE content.account SET moves = CASE id WHEN 150 THEN 1000000 ELSE 1 END')
+    await refresh(group, 'totals')
+    expect(await marts()).toEqual(before)
+    const errors = await group.database.query<{ name: string; error: string }>(
+      "SELECT p.name, r.error FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id WHERE r.status = 'FAILED' ORDER BY 1",
+    )
+    expect(errors.map(({ name }) => name)).toEqual(['rows', 'summary', 'totals'])
+    expect(errors[0]!.error).toContain('too many moves')
+    for (const { error } of errors.slice(1)) expect(error).toContain('"rows"')
+    await group.database.query('UPDATE content.account SET moves = 2')
+    await refresh(group)
+    expect(await contradictions(group)).toEqual([])
+    expect((await group.database.query('SELECT moves FROM analytics.summary'))[0]).toEqual({
+      moves: String(2 * ACCOUNTS),
+    })
   })
 })
 

@@ -96,6 +96,58 @@ describe('the run order', () => {
     )
   })
 
+  it('saves that a pipeline is published with its group, and shows the members', async () => {
+    const { page } = await browser().visitor()
+    await stand().database.query(
+      "UPDATE etl.etl_pipelines SET consistency = 'group', after = NULL WHERE id = ANY ($1)",
+      [[FILMS_ID]],
+    )
+    await stand().database.query('UPDATE etl.etl_pipelines SET after = NULL WHERE id = $1', [follower])
+    await stand().open(page, `/pipelines/${follower}/config`)
+    await page.getByRole('combobox', { name: / consistency$/ }).click()
+    await page.getByRole('option', { name: 'Together with its group' }).click()
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('consistency').first().waitFor()
+    await dialog.getByRole('button', { name: /^Save as version/ }).click()
+    await waitFor(
+      async () =>
+        (
+          await stand().database.query(
+            "SELECT FROM etl.etl_pipelines p JOIN etl.etl_pipeline_groups g ON g.pipeline_id = p.id WHERE p.id = $1 AND consistency = 'group'",
+            [follower],
+          )
+        ).length === 1,
+      { what: 'the saved field and the group' },
+    )
+    await page.reload()
+    expect(await page.getByRole('combobox', { name: / consistency$/ }).inputValue()).toBe(
+      'Together with its group',
+    )
+    await stand().open(page, `/pipelines/${follower}/overview`)
+    await page
+      .locator('dt', { hasText: 'Published with' })
+      .locator('+ dd', { hasText: 'film_dim_full' })
+      .waitFor()
+    await stand().open(page, `/pipelines/${follower}/config`)
+    await page.getByRole('combobox', { name: / consistency$/ }).click()
+    await page.getByRole('option', { name: 'By itself' }).click()
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Save as version/ })
+      .click()
+    await waitFor(
+      async () =>
+        (
+          await stand().database.query('SELECT FROM etl.etl_pipeline_groups WHERE pipeline_id = $1', [
+            follower,
+          ])
+        ).length === 0,
+      { what: 'the group to be left' },
+    )
+  })
+
   // Last: visitors of one file share their preferences.
   it('is shown in Russian', async () => {
     const { page, context } = await browser().visitor()

@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { StaleCause } from '../../src/model/freshness.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline, type PipelineOverrides } from '../support/builders.js'
+import { aCable } from '../support/cable.js'
+import { aLogicalServer, type LogicalServer, prepareSource } from '../support/capture.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runEnded, runsOf } from '../support/runs.js'
@@ -418,6 +420,52 @@ describe('A breach names its cause:', () => {
     expect((await causeOf(id)).code).toBe('FIRST_LOAD')
   })
 
+  it('NEVER_RUN, until a runner requests the first run', async () => {
+    const runner = await aRunner(database, { env: ENV })
+    await runner.stop()
+    const id = await aMart()
+    // Alive, and about to look at the pipelines.
+    await database.query('UPDATE etl.etl_runners SET stopped_at = NULL, heartbeat_at = clock_timestamp()')
+    expect((await causeOf(id)).code).toBe('NEVER_RUN')
+  })
+
+  it('CONNECTION_LOST, also while a runner tries again', async () => {
+    const cable = await aCable(database.loginUrl('reader'))
+    const id = await aMart({ sourceConnection: 'far', sourceQuery: SLOW, batchSize: 1 })
+    const env = { ...ENV, VITRINA_CONNECTION_FAR_URL: cable.url }
+    await aRunner(database, { env, way: 'rows' })
+    await runningWith(id, 2)
+    await cable.cut()
+    await waitFor(async () => (await attemptsOf(id)).some(({ end }) => end === 'connection_lost'), {
+      what: 'the loss',
+    })
+    const seen = new Set<string>()
+    await waitFor(
+      async () => {
+        seen.add((await freshnessOf(id)).cause!.code)
+        return (await attemptsOf(id)).length >= 4
+      },
+      { what: 'three more attempts' },
+    )
+    expect([...seen]).toEqual(['CONNECTION_LOST'])
+    expect(await causeOf(id)).toMatchObject({
+      detail: expect.stringContaining('The run lost its connection to a database: '),
+      facts: {
+        root: 'CONNECTION_LOST',
+        error: expect.any(String),
+        error_code: expect.stringMatching(/^VTR-/),
+      },
+    })
+  })
+
+  const attemptsOf = async (id: string) => {
+    const [run] = await database.query<{ attempts: { end: string }[] }>(
+      'SELECT attempts FROM etl.etl_runs WHERE pipeline_id = $1 ORDER BY requested_at DESC LIMIT 1',
+      [id],
+    )
+    return run?.attempts ?? []
+  }
+
   const afterFirstLoad = async (id: string) => {
     await database.query(
       "INSERT INTO etl.etl_freshness (pipeline_id, data_as_of) VALUES ($1, now() - interval '1 hour') ON CONFLICT (pipeline_id) DO UPDATE SET data_as_of = excluded.data_as_of",
@@ -474,6 +522,20 @@ def slow(rows):
     expect((await causeOf(id)).code).toBe('SLOW_TRANSFORM')
   })
 
+  it('SLOW_CHECKPOINT', async () => {
+    await database.query(`
+      CREATE FUNCTION content.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
+      CREATE TRIGGER slow BEFORE UPDATE ON etl.etl_state FOR EACH ROW WHEN (NEW.ver > OLD.ver) EXECUTE FUNCTION content.slow()`)
+    const id = await aMart({ batchSize: 1 })
+    await afterFirstLoad(id)
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 2)
+    expect(await causeOf(id)).toMatchObject({
+      code: 'SLOW_CHECKPOINT',
+      hint: expect.stringContaining('batch_size'),
+    })
+  })
+
   it('SLOW_FIRST_BATCH', async () => {
     const id = await aMart({ sourceQuery: SLOW, batchSize: 1000 })
     await afterFirstLoad(id)
@@ -488,6 +550,66 @@ def slow(rows):
     await runningWith(id, 1)
     await cancelRun(id)
     expect((await causeOf(id)).code).toBe('CANCELLED')
+  })
+})
+
+describe('A breach of a mart that follows the changes of its source names', () => {
+  let server: LogicalServer
+  beforeAll(async () => {
+    server = await aLogicalServer()
+  })
+  afterAll(() => server?.stop())
+
+  /** Loaded, with what captures behind a cable. */
+  async function aFollowingMart() {
+    const source = await aDatabase({ migrated: false, server })
+    onTestFinished(() => source.drop())
+    await source.query('CREATE SCHEMA content; CREATE TABLE content.film (id int PRIMARY KEY, title text)')
+    await prepareSource(database, source, { connection: 'src', tables: ['content.film'] })
+    const cable = await aCable(source.url)
+    const id = await aMart({
+      ...{ sourceConnection: 'src', sourceQuery: 'SELECT id, title FROM content.film' },
+      ...{ mode: 'incremental', capture: 'wal', freshness: '2s' },
+    })
+    const env = { VITRINA_CONNECTION_SRC_URL: source.url, VITRINA_CONNECTION_SRC_CAPTURE_URL: cable.url }
+    await aRunner(database, { env: { ...ENV, ...env } })
+    await loaded(id)
+    const insert = () => source.query("INSERT INTO content.film VALUES (1, 'a change to wait for')")
+    return { id, cable, insert }
+  }
+
+  it('CAPTURE_FAILING, with the error of what captures them', async () => {
+    const { id, cable, insert } = await aFollowingMart()
+    await cable.cut()
+    await insert()
+    await waitFor(
+      async () =>
+        (await database.query('SELECT FROM etl.etl_change_heads WHERE error IS NOT NULL')).length > 0,
+      {
+        what: 'the error',
+      },
+    )
+    const cause = await waitFor(
+      async () => {
+        const found = (await freshnessOf(id)).cause
+        return found?.code === 'CAPTURE_FAILING' && found
+      },
+      { what: 'a run that waits for the change' },
+    )
+    expect(cause.detail).toMatch(/cannot be read: .*connection/i)
+  })
+
+  it('CAPTURE_STOPPED, if the runner that captures them is frozen', async () => {
+    const { id, insert } = await aFollowingMart()
+    // As it leaves them: its lease is valid for a while, and no other runner captures.
+    await database.query(
+      "UPDATE etl.etl_change_heads SET owner = 'frozen-runner', fence = fence + 1, leased_until = now() + interval '1 hour'",
+    )
+    await insert()
+    // A run that is not claimed yet has another cause.
+    await waitFor(async () => (await freshnessOf(id)).cause?.code === 'CAPTURE_STOPPED', {
+      what: 'a run that waits for the change',
+    })
   })
 })
 

@@ -6,7 +6,6 @@ import { closeAtEnd } from './close-at-end.js'
 import { type TestServer, urlOf, withClient } from './server.js'
 import { waitFor } from './wait.js'
 
-
 /** A separate database for one test, or for one file if created in beforeAll. It drops itself. */
 export interface TestDatabase {
   /** The administrator's connection. */

@@ -1,5 +1,5 @@
 import type { Freshness } from '../../api/wire.js'
-import { defineTexts } from '../../i18n/texts.js'
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 
 type Code = NonNullable<Freshness['cause']>['code']
 
@@ -63,7 +63,217 @@ const causesRu: Readonly<Record<Code, string>> = {
   SLOW_RUN: 'Запуски длятся слишком долго',
 }
 
+/** The facts of a cause in the form in which sentences show them; an empty text: not known. */
+export interface ShownFacts {
+  readonly since: string
+  readonly runner: string
+  readonly ahead: number
+  readonly running: number
+  readonly attempt: number
+  readonly errorCode: string
+  /** With a colon before it. */
+  readonly error: string
+  readonly tags: string
+  readonly tagCount: number
+  readonly connection: string
+  readonly runs: string
+  readonly limit: string
+  readonly isTarget: boolean
+  readonly pid: string
+  readonly application: string
+  readonly table: string
+  readonly reason: string
+  readonly took: string
+  readonly share: string
+  readonly isFinished: boolean
+}
+
+type Details = Readonly<Record<Code, (facts: ShownFacts) => string>>
+type Hints = Readonly<Record<Code, (upstream: string) => string>>
+
+const inParentheses = (text: string) => (text === '' ? '' : ` (${text})`)
+
+const tookEn = ({ isFinished, took }: ShownFacts) =>
+  isFinished ? `The last run took ${took}` : `The run has been working for ${took}`
+const slowEn = (phase: string) => (facts: ShownFacts) =>
+  `${tookEn(facts)}; ${facts.share} of the time of its batches is ${phase}.`
+const sinceEn = (since: string) => (since === '' ? '' : ` since ${since}`)
+
+const detailsEn: Details = {
+  DISABLED: () => 'Runners do not start it.',
+  PAUSED: ({ since }) => `It has been paused${sinceEn(since)}.`,
+  PAUSING: ({ since }) => `It pauses after the current batch of its run, which started at ${since}.`,
+  NEVER_RUN: () => 'No run has been requested.',
+  CANCELLED: ({ since }) => `The last run was cancelled${since === '' ? '' : ` at ${since}`}.`,
+  QUEUE: ({ since, running, ahead }) =>
+    `The run has waited for a free slot${sinceEn(since)}: ${pluralEn(running, '# run is', '# runs are')} in progress, and ${pluralEn(ahead, '# request is', '# requests are')} older.`,
+  RUNNER_SILENT: ({ runner, since }) =>
+    `The runner ${runner} that holds the run does not respond; its lease ends at ${since}.`,
+  FAILED: ({ errorCode, error }) => `The last run failed with ${errorCode}${error}`,
+  BRAKE: ({ error }) => `The last run was stopped by the delete brake${error}`,
+  QUARANTINE: ({ error }) =>
+    `The last run put more rows into the quarantine than quarantine_limit allows${error}`,
+  RETRYING: ({ attempt, error }) => `The run is repeating after an error (attempt ${attempt})${error}`,
+  CONNECTION_LOST: ({ error }) => `The run lost its connection to a database${error}`,
+  CAPTURE_FAILING: ({ error }) => `The changes of the source database cannot be read${error}`,
+  CAPTURE_STOPPED: () => 'No runner reads the changes of the source database.',
+  NO_RUNNER: () => 'No runner has sent a heartbeat within the last 15 seconds.',
+  NO_RUNNER_FOR_TAGS: ({ tags, tagCount }) =>
+    tagCount === 0
+      ? 'No runner takes pipelines without tags.'
+      : tagCount === 1
+        ? `No runner takes tag ${tags}.`
+        : `No runner takes the tags ${tags} together.`,
+  CONNECTION_LIMIT: ({ connection, runs, limit }) =>
+    `Connection ${connection} has ${runs} of ${limit} runs at once.`,
+  UPSTREAM: () => 'Its data is too old.',
+  LOCK: ({ isTarget, table, pid, application, since }) =>
+    `The run waits for a lock${table === '' ? '' : ` on ${table}`} in the ${isTarget ? 'target' : 'source'} database, held by session ${pid}${inParentheses(application)}${since === '' ? '' : `, whose transaction began at ${since}`}.`,
+  HELD_BACK: ({ reason, pid, since }) =>
+    `${pid === '' ? 'An open transaction' : `Session ${pid}`} can still commit rows that a run would miss${since === '' ? '' : `; its transaction has been open since ${since}`}${inParentheses(reason)}.`,
+  FIRST_LOAD: ({ took }) => `The first load has been running for ${took} and has not ended yet.`,
+  SLOW_READ: slowEn('reading'),
+  SLOW_TRANSFORM: slowEn('transforms'),
+  SLOW_WRITE: slowEn('writing'),
+  SLOW_CHECKPOINT: slowEn('checkpoints'),
+  SLOW_FIRST_BATCH: ({ took }) => `The run has been working for ${took} and has not committed a batch yet.`,
+  SLOW_RUN: ({ took }) => `The last run took ${took}, and the next one is due.`,
+}
+
+const tookRu = ({ isFinished, took }: ShownFacts) =>
+  isFinished ? `Последний запуск занял ${took}` : `Запуск работает уже ${took}`
+const slowRu = (phase: string) => (facts: ShownFacts) =>
+  `${tookRu(facts)}; ${facts.share} времени его пакетов занимает ${phase}.`
+const sinceRu = (since: string) => (since === '' ? '' : ` с ${since}`)
+
+const detailsRu: Details = {
+  DISABLED: () => 'Раннеры его не запускают.',
+  PAUSED: ({ since }) => `Он стоит на паузе${sinceRu(since)}.`,
+  PAUSING: ({ since }) => `Он встанет на паузу после текущего пакета запуска, начатого ${since}.`,
+  NEVER_RUN: () => 'Ни один запуск ещё не запрошен.',
+  CANCELLED: ({ since }) => `Последний запуск отменён${since === '' ? '' : ` ${since}`}.`,
+  QUEUE: ({ since, running, ahead }) =>
+    `Запуск ждёт свободного места${sinceRu(since)}: ${pluralRu(running, 'идёт # запуск', 'идут # запуска', 'идут # запусков')}, раньше запрошено ещё ${pluralRu(ahead, '# запуск', '# запуска', '# запусков')}.`,
+  RUNNER_SILENT: ({ runner, since }) =>
+    `Раннер ${runner}, который держит запуск, не отвечает; его аренда истекает ${since}.`,
+  FAILED: ({ errorCode, error }) => `Последний запуск завершился ошибкой ${errorCode}${error}`,
+  BRAKE: ({ error }) => `Последний запуск остановлен защитой от массового удаления${error}`,
+  QUARANTINE: ({ error }) =>
+    `Последний запуск поместил в карантин больше строк, чем разрешает quarantine_limit${error}`,
+  RETRYING: ({ attempt, error }) => `Запуск повторяется после ошибки (попытка ${attempt})${error}`,
+  CONNECTION_LOST: ({ error }) => `Запуск потерял соединение с базой данных${error}`,
+  CAPTURE_FAILING: ({ error }) => `Не удаётся прочитать изменения базы источника${error}`,
+  CAPTURE_STOPPED: () => 'Ни один раннер не читает изменения базы источника.',
+  NO_RUNNER: () => 'За последние 15 секунд ни один раннер не дал о себе знать.',
+  NO_RUNNER_FOR_TAGS: ({ tags, tagCount }) =>
+    tagCount === 0
+      ? 'Ни один раннер не берёт пайплайны без тегов.'
+      : tagCount === 1
+        ? `Ни один раннер не берёт тег ${tags}.`
+        : `Ни один раннер не берёт теги ${tags} вместе.`,
+  CONNECTION_LIMIT: ({ connection, runs, limit }) =>
+    `На соединении ${connection} одновременных запусков: ${runs} из ${limit}.`,
+  UPSTREAM: () => 'Его данные устарели.',
+  LOCK: ({ isTarget, table, pid, application, since }) =>
+    `Запуск ждёт блокировки${table === '' ? '' : ` таблицы ${table}`} в базе ${isTarget ? 'витрины' : 'источника'}; её держит сеанс ${pid}${inParentheses(application)}${since === '' ? '' : `, транзакция которого начата ${since}`}.`,
+  HELD_BACK: ({ reason, pid, since }) =>
+    `${pid === '' ? 'Открытая транзакция' : `Сеанс ${pid}`} ещё может зафиксировать строки, которые запуск пропустил бы${since === '' ? '' : `; транзакция открыта с ${since}`}${inParentheses(reason)}.`,
+  FIRST_LOAD: ({ took }) => `Первая загрузка идёт уже ${took} и ещё не закончена.`,
+  SLOW_READ: slowRu('чтение'),
+  SLOW_TRANSFORM: slowRu('преобразование'),
+  SLOW_WRITE: slowRu('запись'),
+  SLOW_CHECKPOINT: slowRu('запись контрольных точек'),
+  SLOW_FIRST_BATCH: ({ took }) => `Запуск работает уже ${took} и ещё не зафиксировал ни одного пакета.`,
+  SLOW_RUN: ({ took }) => `Последний запуск занял ${took}, а следующий уже пора начинать.`,
+}
+
+const hintsEn: Hints = {
+  DISABLED: () => 'Enable it.',
+  PAUSED: () => 'Run it to resume.',
+  PAUSING: () => 'Run it again when it is paused.',
+  NEVER_RUN: () => 'It is due: a runner requests its run within seconds.',
+  CANCELLED: () =>
+    'Run it again, or wait: the next run is requested one freshness period after it was cancelled.',
+  QUEUE: () => 'Start more runners or raise RUNNER_CONCURRENCY.',
+  RUNNER_SILENT: () =>
+    'Another runner continues the run when the lease has ended. Check the host of that runner.',
+  FAILED: () => 'Correct the cause and run the pipeline again.',
+  BRAKE: () => 'Check the source, then raise delete_brake for one run.',
+  QUARANTINE: () => 'Correct the rows or raise quarantine_limit.',
+  RETRYING: () => 'Correct the cause; the run continues by itself.',
+  CONNECTION_LOST: () =>
+    'Check that the database is reachable from the runners; the run continues by itself.',
+  CAPTURE_FAILING: () => 'Look at the source on the Sources page.',
+  CAPTURE_STOPPED: () =>
+    'Look at the source on the Sources page; a runner with a connection to it has to be alive.',
+  NO_RUNNER: () => 'Start one with "vitrina runner".',
+  NO_RUNNER_FOR_TAGS: () =>
+    'Start a runner whose RUNNER_TAGS has slots for it, or change the tags of the pipeline.',
+  CONNECTION_LIMIT: () => 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
+  UPSTREAM: (upstream) => `Look at the runs of ${upstream}.`,
+  LOCK: () => 'End that transaction; the run continues by itself.',
+  HELD_BACK: () => 'End that transaction on the source: every run reads the rows after it again until then.',
+  FIRST_LOAD: () => 'Wait for it; parallelism makes a first load of a large table faster.',
+  SLOW_READ: () =>
+    'Look at the plan of the query on the Validation tab; capture xmin or wal reads only what changed.',
+  SLOW_TRANSFORM: () => 'Make the transform faster, or set parallelism so that several runners work on it.',
+  SLOW_WRITE: () => 'Look for triggers, indexes and locks of the mart.',
+  SLOW_CHECKPOINT: () => 'Raise batch_size or set it to auto: each batch commits its checkpoint.',
+  SLOW_FIRST_BATCH: () => 'Look at the plan of the query on the Validation tab.',
+  SLOW_RUN: () => 'Allow a longer freshness, or make the run shorter.',
+}
+
+const hintsRu: Hints = {
+  DISABLED: () => 'Включите его.',
+  PAUSED: () => 'Запустите его, чтобы продолжить.',
+  PAUSING: () => 'Запустите его снова, когда он встанет на паузу.',
+  NEVER_RUN: () => 'Его пора запускать: раннер запросит запуск в течение нескольких секунд.',
+  CANCELLED: () =>
+    'Запустите его снова или подождите: следующий запуск будет запрошен через период freshness после отмены.',
+  QUEUE: () => 'Запустите ещё раннеры или увеличьте RUNNER_CONCURRENCY.',
+  RUNNER_SILENT: () =>
+    'Когда аренда истечёт, запуск продолжит другой раннер. Проверьте машину этого раннера.',
+  FAILED: () => 'Устраните причину и запустите пайплайн снова.',
+  BRAKE: () => 'Проверьте источник, затем увеличьте delete_brake на один запуск.',
+  QUARANTINE: () => 'Исправьте строки или увеличьте quarantine_limit.',
+  RETRYING: () => 'Устраните причину; запуск продолжится сам.',
+  CONNECTION_LOST: () => 'Проверьте, что база доступна раннерам; запуск продолжится сам.',
+  CAPTURE_FAILING: () => 'Посмотрите источник на странице «Источники».',
+  CAPTURE_STOPPED: () =>
+    'Посмотрите источник на странице «Источники»; нужен работающий раннер, у которого есть соединение с ним.',
+  NO_RUNNER: () => 'Запустите его командой "vitrina runner".',
+  NO_RUNNER_FOR_TAGS: () =>
+    'Запустите раннер, у которого в RUNNER_TAGS есть места для них, или измените теги пайплайна.',
+  CONNECTION_LIMIT: () => 'Запуск начнётся, когда один из них закончится. Предел задаёт CONNECTION_LIMITS.',
+  UPSTREAM: (upstream) => `Посмотрите запуски пайплайна ${upstream}.`,
+  LOCK: () => 'Завершите эту транзакцию; запуск продолжится сам.',
+  HELD_BACK: () =>
+    'Завершите эту транзакцию в источнике: до тех пор каждый запуск снова читает строки после неё.',
+  FIRST_LOAD: () => 'Дождитесь её; с parallelism первая загрузка большой таблицы быстрее.',
+  SLOW_READ: () =>
+    'Посмотрите план запроса на вкладке проверки; capture xmin или wal читает только изменённое.',
+  SLOW_TRANSFORM: () =>
+    'Ускорьте преобразование или задайте parallelism, чтобы над ним работали несколько раннеров.',
+  SLOW_WRITE: () => 'Проверьте триггеры, индексы и блокировки витрины.',
+  SLOW_CHECKPOINT: () =>
+    'Увеличьте batch_size или задайте auto: каждый пакет фиксирует свою контрольную точку.',
+  SLOW_FIRST_BATCH: () => 'Посмотрите план запроса на вкладке проверки.',
+  SLOW_RUN: () => 'Разрешите большее значение freshness или сократите запуск.',
+}
+
 export const staleTexts = defineTexts(
-  { causes: causesEn, tooOld: 'The data is too old' },
-  { causes: causesRu, tooOld: 'Данные устарели' },
+  {
+    causes: causesEn,
+    details: detailsEn,
+    hints: hintsEn,
+    upstream: (name: string) => `It follows ${name}, whose data is too old`,
+    tooOld: 'The data is too old',
+  },
+  {
+    causes: causesRu,
+    details: detailsRu,
+    hints: hintsRu,
+    upstream: (name: string) => `Он следует за ${name}, данные которого устарели`,
+    tooOld: 'Данные устарели',
+  },
 )
