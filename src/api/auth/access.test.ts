@@ -62,6 +62,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /pipelines/:id/lineage': 'viewer',
   'GET /lineage': 'viewer',
   'GET /graph': 'viewer',
+  'POST /graph/validate': 'operator',
   'GET /pipelines/:id/freshness': 'viewer',
   'GET /lineage/openlineage': 'viewer',
   'GET /quarantine': 'viewer',
