@@ -2080,27 +2080,47 @@ export interface components {
                 detail: string;
                 /** @description The facts of the sentence, for texts in other languages. Which are given depends on the code. */
                 facts: {
+                    /** @description Older requests. */
                     ahead?: number | null;
+                    /** @description The application name of that session. */
                     application?: string | null;
+                    /** @description The attempt. */
                     attempt?: number | null;
+                    /** @description The connection. */
                     connection?: string | null;
+                    /** @description The error. */
                     error?: string | null;
+                    /** @description The code of the error. */
                     error_code?: string | null;
+                    /** @description Whether that run has ended. */
                     finished?: boolean | null;
+                    /** @description What to do about the error. */
                     hint?: string | null;
+                    /** @description The limit of that connection. */
                     limit?: number | null;
+                    /** @description The session that holds the lock or the checkpoint. */
                     pid?: number | null;
+                    /** @description What holds the checkpoint back. */
                     reason?: string | null;
                     /** @description The same as code, or for UPSTREAM the code of what makes the last of them too old; the other facts are about it. null: not known. */
                     root: ("DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT") | null;
+                    /** @description The runner. */
                     runner?: string | null;
+                    /** @description Runs in progress. */
                     running?: number | null;
+                    /** @description Runs on that connection. */
                     runs?: number | null;
+                    /** @description How long the run took, or has taken so far. */
                     seconds?: number | null;
+                    /** @description The part of the time of its batches, 0 to 1. */
                     share?: number | null;
+                    /** @description The database of the lock. */
                     side?: ("source" | "target") | null;
+                    /** @description Since when; RUNNER_SILENT: until when its lease is valid. */
                     since?: string | null;
+                    /** @description The locked table. */
                     table?: string | null;
+                    /** @description The tags that no runner takes. */
                     tags?: string[] | null;
                     /** @description UPSTREAM: the mart that it reads, the one that this mart reads, and so on. Else empty. */
                     upstreams: string[];

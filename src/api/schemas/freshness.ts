@@ -45,7 +45,9 @@ const factsWire = z
       .describe(
         'The same as code, or for UPSTREAM the code of what makes the last of them too old; the other facts are about it. null: not known.',
       ),
-    ...(Object.fromEntries(Object.entries(causeFacts).map(([name, type]) => [name, type.nullish()])) as {
+    ...(Object.fromEntries(
+      Object.entries(causeFacts).map(([name, type]) => [name, type.nullish().describe(type.description!)]),
+    ) as {
       [F in keyof typeof causeFacts]: z.ZodOptional<z.ZodNullable<(typeof causeFacts)[F]>>
     }),
   })
