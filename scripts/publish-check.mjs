@@ -1,7 +1,7 @@
 /**
  * `npm publish` runs this first: a published package names the repository that it was built from, so that its users find
  * the source and the policy for reporting vulnerabilities. A clone does not know the address under which it is published,
- * and an invented one would lead users to somebody else.
+ * and an invented one would lead users to another project.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

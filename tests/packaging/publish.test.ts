@@ -9,7 +9,7 @@ import { aFolder } from '../support/folders.js'
 const run = promisify(execFile)
 const CHECK = new URL('../../scripts/publish-check.mjs', import.meta.url).pathname
 
-/** What `npm publish` would print before it stops; null: it goes on. */
+/** What `npm publish` would print before it stops; null: it continues. */
 async function refusal(repository: unknown, origin: string | null): Promise<string | null> {
   const folder = await aFolder()
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'vitrina', repository }))
