@@ -93,14 +93,19 @@ onEveryRoute((stand) => {
       'UPDATE content.waited SET n = 0 WHERE id = 1 RETURNING pg_backend_pid() AS pid',
     )
     await stand().source.query('UPDATE content.waited SET n = 0 WHERE id = 2')
-    // Transactions of other tests may be older at first.
-    await waitFor(async () => (await stand().run(id)).held_back?.pid === rows[0]!.pid, {
-      what: 'the transaction to be the oldest',
-    })
-    // Read again are the rows since the start of what held the run before back.
-    expect(await stand().run(id)).toMatchObject({
-      rows_read: 1,
-      held_back: { reason: expect.stringContaining('nightly'), since: expect.any(String) },
+    // Transactions of other tests may be older at first, and end between the snapshot of a run and the question who holds
+    // it back. Then the next run reads again what has changed since theirs, and the one after it since this one.
+    let run = await stand().run(id)
+    await waitFor(
+      async () => {
+        run = await stand().run(id)
+        return run.held_back?.pid === rows[0]!.pid && run.rows_read === 1
+      },
+      { what: 'a run that this transaction alone makes read a row again' },
+    )
+    expect(run.held_back).toMatchObject({
+      reason: expect.stringContaining('nightly'),
+      since: expect.any(String),
     })
     await writer.query('COMMIT')
     await olderTransactionsEnded(stand().source)

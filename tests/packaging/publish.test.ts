@@ -55,6 +55,8 @@ describe('publishing the package', () => {
   it('is refused from a clone of another repository', async () => {
     expect(
       await refusal({ url: 'git+https://git.example/team/vitrina.git' }, 'git@git.example:fork/vitrina.git'),
-    ).toContain('names the repository git.example/team/vitrina, but this clone comes from git.example/fork/vitrina')
+    ).toContain(
+      'names the repository git.example/team/vitrina, but this clone comes from git.example/fork/vitrina',
+    )
   })
 })
