@@ -111,8 +111,12 @@ it.each([
       expect(none.length, none.join('\n')).toBeLessThanOrEqual(most.none)
     }
     for (let round = 0; round < 3; round++) {
-      await touch(10)
-      const few = await succeeds()
+      let few: string[]
+      // An audit is due when its share of the time allows it, which differs with the load.
+      do {
+        await touch(10)
+        few = await succeeds()
+      } while (few.some((text) => text.includes('vitrina_audit')))
       expect(few.length, few.join('\n')).toBeLessThanOrEqual(most.few)
     }
     expect(await rowTexts(main, `SELECT * FROM ${mart}`)).toEqual(await rowTexts(source, STATS))
