@@ -59,13 +59,13 @@ function foundIn(file: string, content: string): string[] {
 describe('R7.7 the check of words reads', () => {
   it('prose, comments and diagrams of a document, but not code, links and printed output', () => {
     const page = [
-      'It is named, see [here](what-nobody-knows.md) and `etl.tell_of_run` or `tell`.',
+      'It is told, see [here](what-nobody-knows.md) and `etl.tell_of_run` or `tell`.',
       '```text\nNobody knows.\n```',
       '```json\n{"detail": "Nobody knows."}\n```',
       '```bash\nls   # nobody types this\n```',
-      '```\napi ── named ──► runner\n```',
+      '```\napi ── told ──► runner\n```',
     ].join('\n')
-    expect(foundIn('page.md', page)).toEqual(['1 named', '9 nobody', '12 named'])
+    expect(foundIn('page.md', page)).toEqual(['1 told', '9 nobody', '12 told'])
   })
 
   it('comments, strings, templates and JSX text of code, but not its names', () => {
@@ -74,16 +74,16 @@ describe('R7.7 the check of words reads', () => {
       '/** A deed that',
       ' * goes',
       ' * on. */',
-      "const named = { kind: 'deed', text: 'Nobody is here.' } // anew",
-      `const said = \`was named \${named} by \${deed} anew\``,
-      'const element = <p title="for ever">Mend it {named}</p>',
+      "const told = { kind: 'deed', text: 'Nobody is here.' } // anew",
+      `const said = \`was told \${told} by \${deed} anew\``,
+      'const element = <p title="for ever">Mend it {told}</p>',
     ].join('\n')
     expect(foundIn('page.tsx', code)).toEqual([
       '2 deed',
       '3 goes on',
       '5 Nobody',
       '5 anew',
-      '6 named',
+      '6 told',
       '6 anew',
       '7 for ever',
       '7 Mend',
@@ -91,7 +91,7 @@ describe('R7.7 the check of words reads', () => {
   })
 
   it('comments and strings of Python', () => {
-    expect(foundIn('tasks.py', 'named = "anew"  # nobody\n"""A deed."""')).toEqual([
+    expect(foundIn('tasks.py', 'told = "anew"  # nobody\n"""A deed."""')).toEqual([
       '1 anew',
       '1 nobody',
       '2 deed',
