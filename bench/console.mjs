@@ -54,20 +54,20 @@ try {
 }
 
 async function list() {
-  tell('answer of the overview, 1,000 lines', await overviewAnswers())
+  report('answer of the overview, 1,000 lines', await overviewAnswers())
   const page = await openPage('/pipelines')
-  tell('list of 1,000: from data to screen', await listAppears(page))
-  tell('another 1,000 in their place', await listChanges(page))
-  tell('sort by another column', await sorting(page))
-  tell('scroll through all of it', await scrolling(page))
-  tell('event to screen', await eventsArrive(page))
+  report('list of 1,000: from data to screen', await listAppears(page))
+  report('another 1,000 in their place', await listChanges(page))
+  report('sort by another column', await sorting(page))
+  report('scroll through all of it', await scrolling(page))
+  report('event to screen', await eventsArrive(page))
 }
 
 async function log(runId) {
   const page = await openPage(`/runs/${runId}`)
-  tell('100,000 lines: one more page', await logPages(page))
-  tell('100,000 lines: a new line comes', await newLine(page, runId))
-  tell('100,000 lines: search by the server', await logSearch(page))
+  report('100,000 lines: one more page', await logPages(page))
+  report('100,000 lines: a new line comes', await newLine(page, runId))
+  report('100,000 lines: search by the server', await logSearch(page))
 }
 
 async function prepare() {
@@ -103,13 +103,13 @@ async function startApi() {
   })
   const exited = new Promise((resolve) => child.once('close', resolve))
   const url = await new Promise((resolve, reject) => {
-    let said = ''
+    let output = ''
     child.stdout.setEncoding('utf8').on('data', (text) => {
-      said += text
-      const [, found] = /API\s+(http\S+)\/api\/v1/.exec(said) ?? []
+      output += text
+      const [, found] = /API\s+(http\S+)\/api\/v1/.exec(output) ?? []
       if (found !== undefined) resolve(found)
     })
-    void exited.then(() => reject(new Error(`the API ended:\n${said}`)))
+    void exited.then(() => reject(new Error(`the API ended:\n${output}`)))
   })
   const stop = () => {
     child.kill('SIGTERM')
@@ -306,14 +306,14 @@ async function logPages(page) {
 
 async function newLine(page, runId) {
   const samples = []
-  const tell = () =>
+  const send = () =>
     database.query('UPDATE etl.etl_runs SET cancel_requested = NOT cancel_requested WHERE id = $1', [runId])
   for (let n = 1; n <= ROUNDS; n += 1) {
     await database.query(
       "INSERT INTO etl.etl_run_log (run_id, at, level, message, fields) VALUES ($1, now(), 'info', 'One more.', '{}')",
       [runId],
     )
-    samples.push(await measured(page, tell, () => loaded(page, LINES + n)))
+    samples.push(await measured(page, send, () => loaded(page, LINES + n)))
   }
   return summary(samples)
 }
@@ -335,7 +335,7 @@ async function logSearch(page) {
   return summary(samples)
 }
 
-function tell(what, figures) {
+function report(what, figures) {
   console.log(JSON.stringify({ what, ...figures }))
 }
 

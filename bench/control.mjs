@@ -58,7 +58,7 @@ async function byHand() {
 
 async function reconcile() {
   const reconciler = new MartReconciler({
-    judge: new SqlGuard({ sourceSchemas: ['content'] }),
+    guard: new SqlGuard({ sourceSchemas: ['content'] }),
     readerUrl: server.url,
     martUrl: server.url,
     connections: new Map(),

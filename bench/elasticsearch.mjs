@@ -55,7 +55,7 @@ try {
   const samples = Object.fromEntries(ways.map(({ name }) => [name, []]))
   for (let round = 0; round < Number(options.rounds); round++)
     for (const way of ways) samples[way.name].push(await measure(search, way))
-  tell(samples)
+  report(samples)
   console.log(`peak memory of the runner: ${peakMemory(runner.pid)} MiB`)
 } finally {
   runner?.kill('SIGTERM')
@@ -161,7 +161,7 @@ async function createIndex(search, index) {
   if (!answer.ok) throw new Error(await answer.text())
 }
 
-function tell(samples) {
+function report(samples) {
   const names = Object.keys(samples)
   const rows = names.map((name) => {
     const ratios = MODES.filter((mode) => names.includes(mode)).map((mode) => [

@@ -20,18 +20,22 @@ const CASES = [
 
 /** Values that must be refused, with a part of the message. */
 const REFUSED = [
-  { name: 'a misspelled value', set: 'api.replica=2', says: 'replica' },
-  { name: 'a password among the settings', set: 'settings.DATABASE_URL=postgres://x', says: 'DATABASE_URL' },
-  { name: 'tags that break out of the query', set: "runnerPools.default.tags=a:1');", says: 'tags' },
+  { name: 'a misspelled value', set: 'api.replica=2', output: 'replica' },
+  {
+    name: 'a password among the settings',
+    set: 'settings.DATABASE_URL=postgres://x',
+    output: 'DATABASE_URL',
+  },
+  { name: 'tags that break out of the query', set: "runnerPools.default.tags=a:1');", output: 'tags' },
   {
     name: 'no pool that keeps a runner',
     set: 'runnerPools.default.autoscaling.minReplicas=0',
-    says: 'keep a runner',
+    output: 'keep a runner',
   },
   {
     name: 'fewer runners than the least',
     set: 'runnerPools.default.autoscaling.minReplicas=11',
-    says: 'maxReplicas',
+    output: 'maxReplicas',
   },
 ]
 
@@ -125,9 +129,9 @@ async function checkCase(tools, { name, values, has }) {
   ])
 }
 
-async function checkRefused(tools, { name, set, says }) {
+async function checkRefused(tools, { name, set, output: expected }) {
   const { code, output } = await render(tools, ['--set', set])
-  const isRefused = code !== 0 && output.includes(says)
+  const isRefused = code !== 0 && output.includes(expected)
   return report(`refuses ${name}`, isRefused ? [] : [`rendered with ${set}: ${output.slice(0, 500)}`])
 }
 

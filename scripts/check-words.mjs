@@ -42,11 +42,11 @@ const READABLE =
   /\.(?:md|ts|tsx|mts|mjs|py|sh|sql|ya?ml|service|sample|json)$|(?:^|\/)(?:Makefile|Dockerfile)$/
 const SKIPPED = /(?:^|\/)(?:node_modules|dist|__pycache__)$/
 /**
- * Decisions and released migrations are never edited, and the plots of films are fiction. The others are made from texts
- * that are checked themselves, or list the words.
+ * Released migrations are never edited, and the plots of films are fiction. The others are made from texts that are
+ * checked themselves, or list the words.
  */
 const EXEMPT =
-  /^docs\/adr\/|^src\/store\/(?:migrations\/|schema\.sql)|openapi\.json$|^src\/client\/api-types\.ts$|^examples\/cinema\/sql\/|^src\/cinema\/films\.json$|tsconfig|package\.json$|^scripts\/lib\/words\.mjs$|^tests\/documents\/words\.test\.ts$/
+  /^src\/store\/(?:migrations\/|schema\.sql)|openapi\.json$|^src\/client\/api-types\.ts$|^examples\/cinema\/sql\/|^src\/cinema\/films\.json$|tsconfig|package\.json$|^scripts\/lib\/words\.mjs$|^tests\/documents\/words\.test\.ts$/
 const DOCUMENT = /\.md$|^Makefile$/
 const GENERATED = /^docs\/reference\/|^\.env\.sample$/
 

@@ -13,7 +13,7 @@ import { failure, main, ROOT, runHere, runQuietly, say } from './lib/run.mjs'
 
 const VERSION = '4.32.5'
 const VENV = join(tmpdir(), `vitrina-schemathesis-${VERSION}`)
-const PATIENCE_MS = 180_000
+const TIMEOUT_MS = 180_000
 
 /** Sends valid and invalid requests, generated from its description, to a live API: as administrator, as viewer, anonymously. */
 endWithNpm()
@@ -97,7 +97,7 @@ function demoEnded() {
 }
 
 async function untilMartsAreBuilt(url, token) {
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + TIMEOUT_MS
   while (performance.now() < deadline) {
     const { items = [] } = await ask({ url, token }, '/runs?status=SUCCESS').catch(() => ({}))
     if (items.length >= 3) return

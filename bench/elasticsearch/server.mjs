@@ -90,9 +90,9 @@ async function launch(folder) {
     await answers(url, server)
     return { url, stop }
   } catch (error) {
-    const said = readFileSync(join(home, 'logs', 'output.log'), 'utf8').slice(-2000)
+    const output = readFileSync(join(home, 'logs', 'output.log'), 'utf8').slice(-2000)
     await stop()
-    throw new Error(`Elasticsearch did not start: ${error.message}\n${said}`)
+    throw new Error(`Elasticsearch did not start: ${error.message}\n${output}`)
   }
 }
 

@@ -149,8 +149,8 @@ def _refusal(refused, name, rows):
     what = refused.what if column is None else 'column "%s" (%s) %s' % (column.name, column.type["name"], refused.what)
     if column is not None:
         sample = rows[refused.row]
-    told = None if sample is None else shown(sample, 1000)
-    return {"op": "refused", "transform": name, "what": what, "row": refused.row, "sample": told, "hint": refused.hint}
+    sample_text = None if sample is None else shown(sample, 1000)
+    return {"op": "refused", "transform": name, "what": what, "row": refused.row, "sample": sample_text, "hint": refused.hint}
 
 
 def main():

@@ -68,11 +68,11 @@ class Loader:
         function, name = registered["function"], registered["name"]
         file, line = self._place(function, loading)
         self.functions[name] = function
-        told = {"name": name, "file": file, "line": line}
-        told.update(adds=registered["adds"], drops=registered["drops"], signature="", doc="")
+        described = {"name": name, "file": file, "line": line}
+        described.update(adds=registered["adds"], drops=registered["drops"], signature="", doc="")
         if self.describe:
-            told.update(_description(function))
-        return told
+            described.update(_description(function))
+        return described
 
     def _place(self, function, loading):
         while hasattr(function, "__wrapped__"):

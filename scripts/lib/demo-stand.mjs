@@ -25,13 +25,13 @@ export async function startDemo(home) {
     child.kill('SIGTERM')
     await exited
   }
-  const said = await heard(child, exited)
-  const url = /console\s+(http\S+)\/ui\//.exec(said)[1]
-  const database = /psql "([^"]+)"/.exec(said)[1]
+  const output = await bannerOf(child, exited)
+  const url = /console\s+(http\S+)\/ui\//.exec(output)[1]
+  const database = /psql "([^"]+)"/.exec(output)[1]
   const client = new pg.Client({ connectionString: database })
   await client.connect()
   // A demo that is left behind would keep this script from ending.
-  await tellStories(client).catch(async (error) => {
+  await makeHistory(client).catch(async (error) => {
     await client.end()
     await stop()
     throw error
@@ -64,19 +64,19 @@ async function runId(url, pipeline, status) {
   return items.find(({ pipeline_name }) => pipeline_name === pipeline).id
 }
 
-function heard(child, exited) {
-  let said = ''
+function bannerOf(child, exited) {
+  let output = ''
   return new Promise((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text) => {
-      said += text
-      if (/Ctrl-C stops everything/.test(said)) resolve(said)
+      output += text
+      if (/Ctrl-C stops everything/.test(output)) resolve(output)
     })
-    void exited.then(() => reject(new Error(`the demo ended:\n${said}`)))
+    void exited.then(() => reject(new Error(`the demo ended:\n${output}`)))
   })
 }
 
 /** What a stand has seen after a few days of use. */
-async function tellStories(client) {
+async function makeHistory(client) {
   await addHistory(client)
   await addAccess(client)
   await addRunStories(client)

@@ -36,7 +36,7 @@ export class Captor {
   }
 
   start(): void {
-    this.#running = this.#forever()
+    this.#running = this.#loopUntilStopped()
   }
 
   async stop(): Promise<void> {
@@ -44,7 +44,7 @@ export class Captor {
     await this.#running
   }
 
-  async #forever(): Promise<void> {
+  async #loopUntilStopped(): Promise<void> {
     const { signal } = this.#stopping
     let pause = RETRY_MS
     while (!signal.aborted) {

@@ -8,7 +8,7 @@ export interface CaptorsOptions {
   /** The address of a connection for capturing; null: it is not configured here. */
   readonly sourceUrl: (connection: string) => string | null
   /** Runs one statement on the main database. */
-  readonly look: (sql: string) => Promise<readonly WatchedHead[]>
+  readonly query: (sql: string) => Promise<readonly WatchedHead[]>
   /** The runner. */
   readonly owner: string
   readonly leaseSeconds: number
@@ -51,7 +51,7 @@ export class Captors {
   }
 
   start(): void {
-    this.#running = this.#forever()
+    this.#running = this.#loopUntilStopped()
   }
 
   async stop(): Promise<void> {
@@ -61,7 +61,7 @@ export class Captors {
     await this.signals.stop()
   }
 
-  async #forever(): Promise<void> {
+  async #loopUntilStopped(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       // A main database that does not answer is reported by the manager.
@@ -71,8 +71,8 @@ export class Captors {
   }
 
   async #tick(): Promise<void> {
-    const heads = await this.#options.look(HEADS)
-    if (heads.length > 0) await this.#options.look(UNREGISTER)
+    const heads = await this.#options.query(HEADS)
+    if (heads.length > 0) await this.#options.query(UNREGISTER)
     const ids = new Set(heads.map(({ id }) => id))
     for (const [id, captor] of this.#captors) {
       if (ids.has(id)) continue

@@ -32,7 +32,7 @@ const TICK_MS = 1_000
 /** Ticks between two writes of what was seen, and two trims. */
 const HOUSEKEEPING = 5
 const ACTIVE_RETRY_MS = 100
-const ACTIVE_PATIENCE_MS = 15_000
+const ACTIVE_TIMEOUT_MS = 15_000
 const BLOCKED_MS = 3_000
 
 /** The slot cannot continue the log; the message says why. */
@@ -66,13 +66,13 @@ export class CaptureWork {
     try {
       if (!(await this.#loadNeeds())) return await this.#retire(source, head)
       await this.#requirePrepared(source, head)
-      await this.#captureForever(source, head)
+      await this.#captureUntilStopped(source, head)
     } finally {
       await source.close()
     }
   }
 
-  async #captureForever(source: Session, claimed: Head): Promise<void> {
+  async #captureUntilStopped(source: Session, claimed: Head): Promise<void> {
     let head = claimed
     for (;;) {
       const loss = lossOf(await slotState(source, head.slot), logged(head))
@@ -108,7 +108,7 @@ export class CaptureWork {
       if (loss !== null) throw new SlotLost(loss)
       events.claimed(head.connection, { slot: head.slot, way: stream.way, runner: owner })
       this.#published = head.published
-      const isOver = await this.#receiveForever({ source, head, stream, slot, here })
+      const isOver = await this.#receiveUntilStopped({ source, head, stream, slot, here })
       if (isOver) await this.#retire(source, head, stream)
     } finally {
       off()
@@ -118,7 +118,7 @@ export class CaptureWork {
   }
 
   /** Returns true when no pipeline needs it any more. */
-  async #receiveForever({ source, head, stream, slot, here }: Capture): Promise<true> {
+  async #receiveUntilStopped({ source, head, stream, slot, here }: Capture): Promise<true> {
     const history = new HistoryCheck({ upto: head.upto, last: head.last }, slot.confirmed!)
     let upto = head.upto
     let reached = head.upto
@@ -226,7 +226,7 @@ export class CaptureWork {
     const { sourceUrl: url, limits } = this.#options
     const needs = () => this.#needs
     const options = { url, slot, publication, needs, ...(limits === undefined ? {} : { limits }) }
-    return this.#patiently(source, slot, async () => {
+    return this.#whenSlotIsFree(source, slot, async () => {
       if (this.#way === 'peek') return await PeekStream.open(source, options)
       try {
         return await WalStream.open(options, this.#signal)
@@ -245,8 +245,8 @@ export class CaptureWork {
   }
 
   /** The slot of a captor that was killed or frozen is in use until the server has noticed: its session is ended. */
-  async #patiently<T>(source: Session, slot: string, work: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + ACTIVE_PATIENCE_MS
+  async #whenSlotIsFree<T>(source: Session, slot: string, work: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + ACTIVE_TIMEOUT_MS
     for (;;) {
       try {
         return await work()
@@ -261,7 +261,7 @@ export class CaptureWork {
   /** Drops what is left of the slot, and begins a new generation with a new one. */
   async #startOver(source: Session, head: Head, reason: string): Promise<Head> {
     await this.#log.abandon(head.startSnapshot === null ? null : reason)
-    await this.#patiently(source, head.slot, () => dropSlot(source, head.slot))
+    await this.#whenSlotIsFree(source, head.slot, () => dropSlot(source, head.slot))
     const made = await this.#createSlot(source, head)
     const state = await slotState(source, head.slot)
     const begun = await this.#log.begin(made, state)
@@ -315,7 +315,7 @@ export class CaptureWork {
     if (!head.hasSlot) return
     // First the log: a pipeline that registers at this moment finds none, and waits for the next generation.
     await this.#log.abandon(null)
-    await this.#patiently(source, head.slot, () => dropSlot(source, head.slot))
+    await this.#whenSlotIsFree(source, head.slot, () => dropSlot(source, head.slot))
     await this.#log.slotDropped()
     this.#options.events.retired(head.connection, head.slot)
   }

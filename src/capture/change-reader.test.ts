@@ -326,24 +326,24 @@ describe('how far the log is', () => {
     await rig.source.query(change)
     const source = await aSource(rig)
     const open = () => rig.reader({ timeoutMs: 1 }).open({ source, tables: TABLES, last })
-    const told = (generation: string) =>
+    const report = (generation: string) =>
       rig.signals
         .captures(rig.headId, () => {})
         .reached({ generation, logged: last.endLsn, reached: 2n ** 63n })
     onTestFinished(() => source.close())
-    return { open, told, last }
+    return { open, report, last }
   }
 
   it('is reported by a captor of the same process, which need not write it into the log', async () => {
-    const { open, told, last } = await leftBehind("SELECT pg_logical_emit_message(true, 'test', '')")
+    const { open, report, last } = await leftBehind("SELECT pg_logical_emit_message(true, 'test', '')")
     await expect(open()).rejects.toMatchObject({ code: 'CAPTURE_BEHIND' })
-    told(last.generation)
+    report(last.generation)
     expect(await open()).toMatchObject({ full: null, entries: [], position: last.endLsn })
   })
 
   it('is ignored if it belongs to another log', async () => {
-    const { open, told } = await leftBehind('INSERT INTO t VALUES (9)')
-    told('1')
+    const { open, report } = await leftBehind('INSERT INTO t VALUES (9)')
+    report('1')
     await expect(open()).rejects.toMatchObject({ code: 'CAPTURE_BEHIND' })
   })
 })

@@ -67,10 +67,10 @@ const TIMEOUT_MS = 30_000
 const MOST_ENTRIES = 100_000
 /** So many are read without counting them first. */
 const FEW_ENTRIES = 2_000
-const FIRST_LOOK_MS = 5
-const SLOWEST_LOOK_MS = 100
-/** Looks before a barrier is written: mostly the log is there at the first. */
-const PATIENT_LOOKS = 2
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 100
+/** Attempts before a barrier is written: mostly the first one finds the log. */
+const ATTEMPTS_BEFORE_BARRIER = 2
 
 /** The consumer's side of a change log: one for each run, or one for a pipeline that runs continuously. */
 export class ChangeReader {
@@ -133,8 +133,8 @@ export class ChangeReader {
       if (head.generation === here.generation && isReached(head, here.logged)) return { head, ...read }
     }
     const deadline = performance.now() + timeoutMs
-    let pause = FIRST_LOOK_MS
-    for (let looks = 1; ; looks++) {
+    let pause = FIRST_PAUSE_MS
+    for (let attempt = 1; ; attempt++) {
       // Before the log is read: a move between that and the wait must not be missed.
       const moved = this.#nextMove(wanted.lsn)
       try {
@@ -142,12 +142,12 @@ export class ChangeReader {
         if (isReached(head, wanted.lsn)) return { head, ...read }
         if (performance.now() > deadline) throw behind(head, timeoutMs)
         await this.#ask(wanted.lsn)
-        if (looks > PATIENT_LOOKS) await this.#flush(wanted.lsn, source)
+        if (attempt > ATTEMPTS_BEFORE_BARRIER) await this.#flush(wanted.lsn, source)
         await moved.within(pause)
       } finally {
         moved.forget()
       }
-      pause = Math.min(pause * 2, SLOWEST_LOOK_MS)
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
     }
   }
 

@@ -127,7 +127,7 @@ describe('entries', () => {
     ])
   })
 
-  it('leave out what was rolled back, and carry the number of the top transaction', async () => {
+  it('leave out what was rolled back, and have the number of the top-level transaction', async () => {
     const rig = await aRig()
     const [row] = await rig.source.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid')
     const client = await rig.source.client()

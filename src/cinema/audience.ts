@@ -2,7 +2,7 @@ import type { CopyWriter } from './copy-writer.js'
 import { type Encounter, encounters } from './encounters.js'
 import type { TableRows } from './load.js'
 import { Random } from './random.js'
-import type { TableName } from './schema.js'
+import type { CinemaTable } from './schema.js'
 import { CINEMA_OPENS, SIGN_UP_OPENS } from './time.js'
 import { idsOf, type Uuid } from './uuid.js'
 import { COUNTRIES, FIRST_NAMES, LAST_NAMES, OPINIONS } from './words.js'
@@ -105,7 +105,7 @@ class Crowd {
   }
 
   /** Rows that begin with film and user and end with the times; `between` writes the columns in the middle. */
-  #left(table: TableName, total: number, between: Between): TableRows {
+  #left(table: CinemaTable, total: number, between: Between): TableRows {
     const [films, users, seed] = [this.#films, this.#users, this.#seed]
     const meet = encounters({ kind: table, seed, films: films.count, users, total })
     const id = idsOf(seed, table)

@@ -74,7 +74,7 @@ describe('the sample (R1.1, R1.5)', () => {
     expect(titles).toEqual(expect.arrayContaining(['Solaris', 'Stalker', 'Кин-дза-дза!', 'WALL·E']))
   })
 
-  it('gives every film a genre, a director and an actor, and points to nothing that is missing', async () => {
+  it('gives every film a genre, a director and an actor, and has no dangling references', async () => {
     const poor = `SELECT FROM content.film_work f
       WHERE NOT EXISTS (SELECT FROM content.genre_film_work g WHERE g.film_work_id = f.id)
          OR 2 > (SELECT count(DISTINCT role) FROM content.person_film_work p
@@ -108,7 +108,7 @@ describe('a generated cinema (R1.5)', () => {
     expect(await strays(client)).toBe(0)
   })
 
-  it('is the same for the same seed and another one for another seed', async () => {
+  it('is the same for the same seed and different for another seed', async () => {
     const [one, two] = [await anEmptyDatabase(), await anEmptyDatabase()]
     await generate(one, LARGE)
     await generate(two, LARGE)
@@ -168,7 +168,7 @@ describe('a generated cinema (R1.5)', () => {
     },
   )
 
-  it('leaves nothing behind when it is broken off', async () => {
+  it('leaves nothing behind when it is aborted', async () => {
     const client = await anEmptyDatabase()
     const abort = new AbortController()
     const breakOff = ({ table }: { table: string }) => {

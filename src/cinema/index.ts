@@ -1,5 +1,5 @@
 /** The sample online cinema: what pipelines read in the demo, the tests and the benchmarks. */
 export { type GenerateOptions, generate } from './generate.js'
-export type { Progress } from './load.js'
+export type { LoadProgress } from './load.js'
 export { loadSample } from './sample.js'
 export { type Counts, createCinemaSchema, TABLE_NAMES } from './schema.js'

@@ -3,25 +3,25 @@ import { pipeline } from 'node:stream/promises'
 import type { Client } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { CopyWriter } from './copy-writer.js'
-import { type Counts, TABLE_NAMES, TABLES, type TableName } from './schema.js'
+import { type CinemaTable, type Counts, TABLE_NAMES, TABLES } from './schema.js'
 import { withoutIndexes } from './without-indexes.js'
 
 /** The rows of one table. Item n becomes none, one or several rows. */
 export interface TableRows {
-  table: TableName
+  table: CinemaTable
   items: number
   write(n: number, to: CopyWriter): void
 }
 
 /** Progress of a table in items: rows, or films where a film has several rows. */
-export interface Progress {
-  table: TableName
+export interface LoadProgress {
+  table: CinemaTable
   done: number
   of: number
 }
 
 export interface LoadOptions {
-  onProgress?: ((progress: Progress) => void) | undefined
+  onProgress?: ((progress: LoadProgress) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -65,7 +65,7 @@ export async function analyzeCinema(client: Client): Promise<void> {
   await client.query(`ANALYZE ${TABLE_NAMES.join(', ')}`)
 }
 
-export async function isEmpty(client: Client, table: TableName): Promise<boolean> {
+export async function isEmpty(client: Client, table: CinemaTable): Promise<boolean> {
   const { rowCount } = await client.query(`SELECT FROM ${table} LIMIT 1`)
   return rowCount === 0
 }

@@ -1,4 +1,4 @@
-import type { TableName } from './schema.js'
+import type { CinemaTable } from './schema.js'
 
 /** A mart of the sample cinema. Its file defines how it is filled; this is what the demo needs besides. */
 export interface CinemaMart {
@@ -7,7 +7,7 @@ export interface CinemaMart {
   /** Path below examples/cinema. */
   readonly file: string
   /** Source tables. */
-  readonly reads: readonly TableName[]
+  readonly reads: readonly CinemaTable[]
   /** Columns to show first, and the row order in the server's syntax. None: another mart has the same rows. */
   readonly shows: readonly string[]
   readonly order: string
@@ -15,14 +15,14 @@ export interface CinemaMart {
   readonly tally?: string
 }
 
-const FILMS: readonly TableName[] = [
+const FILMS: readonly CinemaTable[] = [
   'content.film_work',
   'content.genre',
   'content.person',
   'content.genre_film_work',
   'content.person_film_work',
 ]
-const GENRES: readonly TableName[] = ['content.genre', 'content.genre_film_work']
+const GENRES: readonly CinemaTable[] = ['content.genre', 'content.genre_film_work']
 
 /** In the order in which the demo shows them. */
 export const CINEMA_MARTS: readonly CinemaMart[] = [

@@ -5,7 +5,7 @@ import records from './films.json' with { type: 'json' }
 import { ensureGenres } from './genres.js'
 import { analyzeCinema, inOneLoad, isEmpty, loadCinema, type TableRows } from './load.js'
 import { Random } from './random.js'
-import { type Counts, countRows, createCinemaSchema, type TableName } from './schema.js'
+import { type CinemaTable, type Counts, countRows, createCinemaSchema } from './schema.js'
 import { CATALOGUE_OPENS, EPOCH, SIGN_UP_OPENS } from './time.js'
 import { idOfName, type Uuid } from './uuid.js'
 
@@ -88,7 +88,7 @@ function linkId(film: Film, to: string): Uuid {
 }
 
 function rows<T>(
-  table: TableName,
+  table: CinemaTable,
   from: T[],
   write: (to: CopyWriter, item: T, n: number) => void,
 ): TableRows {

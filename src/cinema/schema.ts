@@ -17,10 +17,10 @@ export const TABLES = {
   ),
 }
 
-export type TableName = keyof typeof TABLES
-export type Counts = Record<TableName, number>
+export type CinemaTable = keyof typeof TABLES
+export type Counts = Record<CinemaTable, number>
 
-export const TABLE_NAMES = Object.keys(TABLES) as TableName[]
+export const TABLE_NAMES = Object.keys(TABLES) as CinemaTable[]
 
 /** Creates what is missing in the schemas content, ugc and auth. Safe before every start, changes no row. */
 export async function createCinemaSchema(client: Client): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import type { TableName } from './schema.js'
+import type { CinemaTable } from './schema.js'
 
 /** Objects that can be dropped and restored; a key referenced by a foreign key has to stay. */
 const REMOVABLE = `
@@ -21,7 +21,7 @@ const REMOVABLE = `
  */
 export async function withoutIndexes<T>(
   client: Client,
-  table: TableName,
+  table: CinemaTable,
   work: () => Promise<T>,
 ): Promise<T> {
   const { rows } = await client.query<{ remove: string; restore: string }>(REMOVABLE, [table])

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { loginUrl } from '../config/settings.js'
-import { tellReady } from '../main/child.js'
+import { reportReady } from '../main/child.js'
 import { withExistingDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { waitForStore } from '../main/wait-for-database.js'
 import { printAddresses } from './processes/banner.js'
-import { patience, WAIT_HELP, type WaitFlags } from './processes/patience.js'
+import { WAIT_HELP, type WaitFlags, waitOptions } from './processes/wait-options.js'
 import { command, timeSpan } from './program/command.js'
 
 export function addApi(program: Command): void {
@@ -26,10 +26,10 @@ async function serve({ wait = 0 }: WaitFlags): Promise<void> {
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
     const telemetry = await createTelemetry(settings, 'api')
-    await waitForStore(loginUrl(settings, 'meta'), patience(wait, telemetry, signal))
+    await waitForStore(loginUrl(settings, 'meta'), waitOptions(wait, telemetry, signal))
     const api = await startApi(settings, telemetry)
     try {
-      tellReady(api.url)
+      reportReady(api.url)
       // Within "vitrina up", the parent prints the addresses.
       if (!process.connected) printAddresses(api.url, api.token)
       await aborted(signal)

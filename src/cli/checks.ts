@@ -4,7 +4,7 @@ import { bad, good, print } from './output/print.js'
 import { duration, moment } from './output/print-table.js'
 import { inlineText } from './output/terminal-text.js'
 import { group, readingCommand } from './program/command.js'
-import { type Columns, listCommand, printItems } from './program/list-command.js'
+import { type ListColumns, listCommand, printItems } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline } from './server/find-pipeline.js'
 import { openServer } from './server/server.js'
@@ -12,7 +12,7 @@ import type { CheckState } from './server/wire.js'
 
 type Flags = ServerFlags & FormatFlags
 
-const COLUMNS: Columns<CheckState> = {
+const COLUMNS: ListColumns<CheckState> = {
   check: ({ name }) => name,
   type: ({ type }) => type,
   'on failure': ({ on_failure }) => on_failure,
@@ -55,7 +55,7 @@ async function run(name: string, flags: Flags): Promise<void> {
   const { id } = await findPipeline(server, name)
   const params = { path: { id } }
   const answer = await server.ask(
-    server.api.POST('/pipelines/{id}/checks/run', { params, ...server.patiently }),
+    server.api.POST('/pipelines/{id}/checks/run', { params, ...server.withoutTimeout }),
   )
   const failed = answer.items.filter(isBad)
   if (failed.length > 0) process.exitCode = 1

@@ -12,7 +12,7 @@ import { type MartStory, printMart, verifyMart } from './demo/demo-marts.js'
 import { waitForStand } from './demo/wait-for-stand.js'
 import { detail, print, step } from './output/print.js'
 import { printBanner } from './processes/banner.js'
-import { prepareAndTell } from './processes/prepare.js'
+import { prepareAndReport } from './processes/prepare.js'
 import { command } from './program/command.js'
 import { followRun } from './server/follow-run.js'
 import { connectTo, openServer, type Server } from './server/server.js'
@@ -90,7 +90,7 @@ async function prepareDemo(settings: MainSettings): Promise<Prepared> {
     `${counts['content.film_work']} films, ${counts['content.person']} people, ${counts['ugc.ratings']} ratings, ${counts['ugc.views']} views`,
   )
   // After loading the sample: only existing tables can be granted.
-  await prepareAndTell(settings)
+  await prepareAndReport(settings)
   const all = await readDemoPipelines()
   const pipelines = settings.environment.ELASTICSEARCH_URL
     ? all
@@ -98,7 +98,7 @@ async function prepareDemo(settings: MainSettings): Promise<Prepared> {
   const added = await addDemoPipelines(settings, pipelines)
   if (added.length > 0) detail(`Added ${added.length} pipelines from examples/cinema.`)
   await publishSample(settings, pipelines)
-  if (pipelines.length < all.length) tellOfElasticsearch(all)
+  if (pipelines.length < all.length) reportSkipped(all)
   return { settings, counts, pipelines }
 }
 
@@ -113,7 +113,7 @@ async function publishSample(settings: MainSettings, pipelines: readonly DemoPip
   })
 }
 
-function tellOfElasticsearch(all: readonly DemoPipeline[]): void {
+function reportSkipped(all: readonly DemoPipeline[]): void {
   const indexes = all.flatMap(({ target }) => (isIndex(target) ? [target] : []))
   detail(`Skipped ${indexes.join(' and ')}: no Elasticsearch is configured.`)
   detail('Set ELASTICSEARCH_URL, for example to http://localhost:9200, to fill them too.')

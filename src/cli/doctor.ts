@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CheckResult } from '../main/check-result.js'
+import type { DoctorResult } from '../main/doctor-result.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { bad, dim, good, print } from './output/print.js'
 import { command } from './program/command.js'
@@ -16,8 +16,8 @@ export function addDoctor(program: Command): void {
     .addOption(jsonOption())
     .action(async (flags: FormatFlags) => {
       // Not at the top: every other command would wait for modules that it does not use.
-      const { examine } = await import('../main/doctor.js')
-      const results = await examine()
+      const { examineInstallation } = await import('../main/doctor.js')
+      const results = await examineInstallation()
       const ok = results.every((result) => result.status !== 'failed')
       if (isData(flags)) printData({ ok, findings: results }, flags)
       else for (const result of results) printResult(result)
@@ -25,7 +25,7 @@ export function addDoctor(program: Command): void {
     })
 }
 
-function printResult({ check, status, detail, hint }: CheckResult): void {
+function printResult({ check, status, detail, hint }: DoctorResult): void {
   print(`${MARKS[status]} ${check}: ${detail}`)
   if (hint !== null) print(`  → ${hint}`)
 }

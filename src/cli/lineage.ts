@@ -54,7 +54,7 @@ async function fleet(server: Server, flags: Flags): Promise<void> {
       ]),
     'No pipelines found.',
   )
-  tellProblems(graph.problems)
+  printProblems(graph.problems)
 }
 
 async function ofPipeline(server: Server, name: string, flags: Flags): Promise<void> {
@@ -73,10 +73,10 @@ async function ofPipeline(server: Server, name: string, flags: Flags): Promise<v
   )
   if (answer.open !== null && answer.error === null)
     detail(inlineText(`There may be more columns: ${answer.open}.`))
-  tellProblems(answer.problems)
+  printProblems(answer.problems)
 }
 
-function tellProblems(problems: readonly { connection: string | null; message: string }[]): void {
+function printProblems(problems: readonly { connection: string | null; message: string }[]): void {
   for (const { connection, message } of problems)
     detail(inlineText(`The columns of the database ${connection ?? 'main'} are unknown: ${message}`))
 }

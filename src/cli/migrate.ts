@@ -4,7 +4,7 @@ import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { untilStopped } from '../main/shutdown.js'
 import { waitForDatabase } from '../main/wait-for-database.js'
 import { step } from './output/print.js'
-import { prepareAndTell } from './processes/prepare.js'
+import { prepareAndReport } from './processes/prepare.js'
 import { command, timeSpan } from './program/command.js'
 
 interface MigrateFlags {
@@ -28,6 +28,6 @@ async function bringUpToDate(waitSeconds: number, signal: AbortSignal): Promise<
   await withMainDatabase(readEnvironment(), options, async (settings: MainSettings) => {
     const onWait = (reason: string) => step(`Waiting for the database. ${reason}`)
     await waitForDatabase(settings.DATABASE_URL, { ms: waitSeconds * 1000, signal, onWait })
-    await prepareAndTell(settings)
+    await prepareAndReport(settings)
   })
 }

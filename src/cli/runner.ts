@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { loginUrl } from '../config/settings.js'
-import { tellReady } from '../main/child.js'
+import { reportReady } from '../main/child.js'
 import { withExistingDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { waitForStore } from '../main/wait-for-database.js'
-import { patience, WAIT_HELP, type WaitFlags } from './processes/patience.js'
+import { WAIT_HELP, type WaitFlags, waitOptions } from './processes/wait-options.js'
 import { command, timeSpan } from './program/command.js'
 
 export function addRunner(program: Command): void {
@@ -25,10 +25,10 @@ async function work({ wait = 0 }: WaitFlags): Promise<void> {
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
     const telemetry = await createTelemetry(settings, 'runner')
-    await waitForStore(loginUrl(settings, 'writer'), patience(wait, telemetry, signal))
+    await waitForStore(loginUrl(settings, 'writer'), waitOptions(wait, telemetry, signal))
     const runner = await startRunner(settings, telemetry)
     try {
-      tellReady(runner.id)
+      reportReady(runner.id)
       await aborted(signal)
     } finally {
       await runner.stop()

@@ -5,7 +5,7 @@ import { type FormatFlags, formatOption, isData, jsonOption, printData } from '.
 import { print } from './output/print.js'
 import { duration, moment, printFields, printTable } from './output/print-table.js'
 import { group, readingCommand, serverCommand } from './program/command.js'
-import { type Columns, listCommand } from './program/list-command.js'
+import { type ListColumns, listCommand } from './program/list-command.js'
 import { addRunLog } from './run-log.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, isId } from './server/find-pipeline.js'
@@ -26,7 +26,7 @@ export const RUN_TABLE = {
     written: ({ rows_written }) => rows_written,
     deleted: ({ rows_deleted }) => rows_deleted,
     error: ({ error_code }) => error_code,
-  } satisfies Columns<Run>,
+  } satisfies ListColumns<Run>,
   none: 'No runs found.',
 }
 

@@ -5,7 +5,7 @@ import { aborted, untilStopped } from '../main/shutdown.js'
 import { withTree } from '../main/tree.js'
 import { step } from './output/print.js'
 import { printBanner } from './processes/banner.js'
-import { prepareAndTell } from './processes/prepare.js'
+import { prepareAndReport } from './processes/prepare.js'
 import { command } from './program/command.js'
 
 export function addUp(program: Command): void {
@@ -19,7 +19,7 @@ export function addUp(program: Command): void {
 async function bringUp(signal: AbortSignal): Promise<void> {
   const given = readEnvironment()
   await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings, database) => {
-    await prepareAndTell(settings)
+    await prepareAndReport(settings)
     step('Starting API and runner')
     const options = { signal, logLevel: settings.LOG_LEVEL, database, report: step }
     await withTree(settings, options, async (tree) => {

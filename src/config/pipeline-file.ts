@@ -3,7 +3,7 @@ import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
 import { plainPasswords } from './plain-passwords.js'
 import { ReferenceAccess, type ReferenceLimits } from './reference-access.js'
 import { resolveReferences } from './references.js'
-import { type FileMistake, type Place, SourceText } from './source-text.js'
+import { type FileMistake, type FilePosition, SourceText } from './source-text.js'
 import { YamlPlaces } from './yaml-places.js'
 
 type Step = string | number
@@ -14,7 +14,7 @@ export interface FilePipeline {
   /** Only the fields in the file; the text of source_query_file is in source_query. */
   readonly fields: Readonly<Record<string, unknown>>
   /** The place of a field, such as `tasks.0.body`, or a place in its text. */
-  locate(field: string, position?: { line: number; column: number } | null): Place
+  locate(field: string, position?: { line: number; column: number } | null): FilePosition
 }
 
 export interface PipelineFile {
@@ -272,6 +272,6 @@ function syntaxMistake(source: SourceText, error: Document['errors'][number]): F
   return { place: source.place(line, col), message: `not valid YAML: ${message}` }
 }
 
-function onlyMistake(place: Place, message: string): PipelineFile {
+function onlyMistake(place: FilePosition, message: string): PipelineFile {
   return { ...NOTHING, mistakes: [{ place, message }] }
 }

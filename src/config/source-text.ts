@@ -1,5 +1,5 @@
 /** A place in a file, counted from 1, with its text. */
-export interface Place {
+export interface FilePosition {
   readonly file: string
   readonly line: number
   readonly column: number
@@ -8,7 +8,7 @@ export interface Place {
 }
 
 export interface FileMistake {
-  readonly place: Place
+  readonly place: FilePosition
   readonly message: string
 }
 
@@ -27,7 +27,7 @@ export class SourceText {
     this.#lines = text.split(/\r?\n/)
   }
 
-  place(line: number, column: number, length = 1): Place {
+  place(line: number, column: number, length = 1): FilePosition {
     return { file: this.file, line, column, excerpt: this.excerpt(line, column, length) }
   }
 

@@ -1,5 +1,5 @@
 import { type Document, isMap, isPair, isScalar, isSeq, type LineCounter, type Node, type Scalar } from 'yaml'
-import type { Place, SourceText } from './source-text.js'
+import type { FilePosition, SourceText } from './source-text.js'
 
 type Step = string | number
 
@@ -16,7 +16,7 @@ export class YamlPlaces {
   }
 
   /** The value at a path; if it does not exist, the nearest existing part around it. */
-  ofValue(path: readonly Step[]): Place {
+  ofValue(path: readonly Step[]): FilePosition {
     for (let length = path.length; length > 0; length--) {
       const node = this.#node(path.slice(0, length))
       if (node !== null && length === path.length) return this.#at(node)
@@ -26,7 +26,7 @@ export class YamlPlaces {
   }
 
   /** The name of a field; without one, the start of the mapping. */
-  ofKey(path: readonly Step[]): Place {
+  ofKey(path: readonly Step[]): FilePosition {
     const mapping = this.#node(path.slice(0, -1))
     const pair = isMap(mapping)
       ? mapping.items.find((item) => isScalar(item.key) && item.key.value === path.at(-1))
@@ -35,7 +35,7 @@ export class YamlPlaces {
   }
 
   /** A place in the text of a value; if its lines are not those of the file, the value itself. */
-  inText(path: readonly Step[], line: number, column: number): Place {
+  inText(path: readonly Step[], line: number, column: number): FilePosition {
     const node = this.#node(path)
     const start = this.#start(node)
     if (!isScalar(node) || start === null) return this.ofValue(path)
@@ -48,7 +48,7 @@ export class YamlPlaces {
   }
 
   /** In a block, each line of the value is a line of the file, indented. */
-  #inBlock(node: Scalar, line: number, column: number): Place {
+  #inBlock(node: Scalar, line: number, column: number): FilePosition {
     const [first = ''] = String(node.value)
       .split('\n')
       .filter((text) => text.trim() !== '')
@@ -66,7 +66,7 @@ export class YamlPlaces {
     return node
   }
 
-  #at(node: Node): Place {
+  #at(node: Node): FilePosition {
     const start = this.#start(node)
     if (start === null) return this.#source.place(1, 1)
     const isShort = isScalar(node) && node.type !== 'BLOCK_LITERAL' && node.type !== 'BLOCK_FOLDED'
@@ -74,7 +74,7 @@ export class YamlPlaces {
     return this.#source.place(start.line, start.col, isShort ? Math.max(1, to - from) : 1)
   }
 
-  #atStart(node: Node | null): Place {
+  #atStart(node: Node | null): FilePosition {
     const start = this.#start(node) ?? { line: 1, col: 1 }
     return this.#source.place(start.line, start.col)
   }

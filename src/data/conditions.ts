@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../sql/identifiers.js'
-import type { Condition } from './filter.js'
-import type { MartTable, TableColumn } from './mart-table.js'
-import { type OrderPart, orderPart, type Place, type RowOrder, unknownColumn } from './order.js'
+import type { FilterCondition } from './filter.js'
+import type { MartTable, MartTableColumn } from './mart-table.js'
+import { type OrderPart, orderPart, type PagePosition, type RowOrder, unknownColumn } from './order.js'
 
 /** The parameters of a statement, in order. */
 export class Parameters {
@@ -16,7 +16,7 @@ export class Parameters {
 
 /** SQL that is true for the rows of a filter. */
 export function filterSql(
-  conditions: readonly Condition[],
+  conditions: readonly FilterCondition[],
   { columns }: MartTable,
   parameters: Parameters,
 ): string[] {
@@ -27,7 +27,7 @@ export function filterSql(
   })
 }
 
-function conditionSql(condition: Condition, column: TableColumn, parameters: Parameters): string {
+function conditionSql(condition: FilterCondition, column: MartTableColumn, parameters: Parameters): string {
   const { sql, castType } = orderPart(column)
   const not = 'not' in condition && condition.not ? 'NOT ' : ''
   switch (condition.kind) {
@@ -53,29 +53,29 @@ function conditionSql(condition: Condition, column: TableColumn, parameters: Par
  * The rows after a place, in one or two portions that follow each other: PostgreSQL sorts NULL after all values, and a
  * single condition for both could not use an index.
  */
-export interface Portion {
+export interface PagePart {
   readonly where: (parameters: Parameters) => string[]
 }
 
-export function portionsAfter(order: RowOrder, place: Place | null): Portion[] {
+export function portionsAfter(order: RowOrder, place: PagePosition | null): PagePart[] {
   const { chosen } = order
   if (chosen === null) return [{ where: (parameters) => afterUnique(order, place, parameters) }]
   if (!chosen.mayBeNull) return [values(order, chosen, place)]
-  const nulls: Portion = {
+  const nulls: PagePart = {
     where: (parameters) => [
       `${chosen.sql} IS NULL`,
       ...(place?.chosen === null ? afterUnique(order, place, parameters) : []),
     ],
   }
   const filled = values(order, chosen, place?.chosen === null ? null : place)
-  const notNull: Portion = {
+  const notNull: PagePart = {
     where: (parameters) => [`${chosen.sql} IS NOT NULL`, ...filled.where(parameters)],
   }
   if (order.direction === 'asc') return place?.chosen === null && place !== null ? [nulls] : [notNull, nulls]
   return place !== null && place.chosen !== null ? [notNull] : [nulls, notNull]
 }
 
-function values(order: RowOrder, chosen: OrderPart, place: Place | null): Portion {
+function values(order: RowOrder, chosen: OrderPart, place: PagePosition | null): PagePart {
   return {
     where: (parameters) => {
       if (place === null || place.chosen === null) return []
@@ -88,7 +88,11 @@ function values(order: RowOrder, chosen: OrderPart, place: Place | null): Portio
   }
 }
 
-function afterUnique({ unique, direction }: RowOrder, place: Place | null, parameters: Parameters): string[] {
+function afterUnique(
+  { unique, direction }: RowOrder,
+  place: PagePosition | null,
+  parameters: Parameters,
+): string[] {
   if (place === null) return []
   const sign = direction === 'asc' ? '>' : '<'
   const there = unique.map(({ castType }, n) => parameters.add(place.unique[n]!, castType))

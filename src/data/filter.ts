@@ -1,14 +1,14 @@
 import { invalidRequest } from './errors.js'
 
 export const COMPARISONS = ['=', '!=', '<', '<=', '>', '>='] as const
-export type Comparison = (typeof COMPARISONS)[number]
+export type ComparisonOperator = (typeof COMPARISONS)[number]
 
 /** One condition of a filter; all of them must be true. Values are texts and always become parameters. */
-export type Condition =
+export type FilterCondition =
   | {
       readonly kind: 'compare'
       readonly column: string
-      readonly operator: Comparison
+      readonly operator: ComparisonOperator
       readonly value: string
     }
   | {
@@ -35,7 +35,7 @@ const HINT =
  * Parses `column operator value`, joined by `and`. It is a language of its own and not SQL: nothing of the text reaches
  * a statement except as the name of an existing column or as a parameter.
  */
-export function parseFilter(text: string): Condition[] {
+export function parseFilter(text: string): FilterCondition[] {
   return new FilterParser(text).conditions()
 }
 
@@ -49,7 +49,7 @@ class FilterParser {
     this.#length = text.length
   }
 
-  conditions(): Condition[] {
+  conditions(): FilterCondition[] {
     const found = [this.#condition()]
     while (this.#next < this.#tokens.length) {
       if (!this.#takesWord('and')) throw this.#unexpected('"and" or the end')
@@ -60,7 +60,7 @@ class FilterParser {
     return found
   }
 
-  #condition(): Condition {
+  #condition(): FilterCondition {
     const column = this.#column()
     const token = this.#peek()
     if (token?.kind === 'sign' && isComparison(token.text)) {
@@ -175,7 +175,7 @@ function plain(kind: Token['kind'], found: string): string {
   return found === '<>' ? '!=' : found
 }
 
-function isComparison(text: string): text is Comparison {
+function isComparison(text: string): text is ComparisonOperator {
   return (COMPARISONS as readonly string[]).includes(text)
 }
 

@@ -4,7 +4,7 @@ import type { Session } from '../postgres/session.js'
 import { requireStoredInTargets } from '../sinks/postgres/stored-elsewhere.js'
 import { parseTable, quoteIdentifier, quoteTable, type TableName } from '../sql/identifiers.js'
 
-export interface TableColumn {
+export interface MartTableColumn {
   readonly name: string
   /** With its modifier, as people write it: `numeric(3,1)`. */
   readonly type: string
@@ -24,7 +24,7 @@ export interface TableColumn {
 export interface MartTable {
   readonly name: TableName
   readonly quoted: string
-  readonly columns: readonly TableColumn[]
+  readonly columns: readonly MartTableColumn[]
   readonly hiddenColumns: readonly string[]
   /** A unique key without NULL; empty: the table has no such key, or it may not be read. */
   readonly key: readonly string[]
@@ -82,7 +82,7 @@ const ORDERED = `EXISTS (
 async function columnsOf(
   session: Session,
   oid: string,
-): Promise<(TableColumn & { readonly isReadable: boolean })[]> {
+): Promise<(MartTableColumn & { readonly isReadable: boolean })[]> {
   const rows = await session.rows(
     `WITH RECURSIVE base AS (
        SELECT a.attnum, a.atttypid AS type FROM pg_attribute a WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped

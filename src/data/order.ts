@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { SortOrder } from '../model/mart-data.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { invalidRequest } from './errors.js'
-import type { MartTable, TableColumn } from './mart-table.js'
+import type { MartTable, MartTableColumn } from './mart-table.js'
 
 /** An expression that rows are ordered by. Its text, cast back, is the same value. */
 export interface OrderPart {
@@ -27,7 +27,7 @@ export function orderOf(table: MartTable, sort: string | undefined): RowOrder {
   return { sort: { column: column.name, direction }, chosen: orderPart(column), unique, direction }
 }
 
-export function orderPart(column: TableColumn): OrderPart {
+export function orderPart(column: MartTableColumn): OrderPart {
   const name = quoteIdentifier(column.name)
   return column.isOrdered
     ? { sql: name, castType: column.castType, mayBeNull: !column.notNull }
@@ -47,7 +47,7 @@ function uniqueParts({ key, columns }: MartTable): OrderPart[] {
 function readSort(
   { columns }: MartTable,
   text: string,
-): { readonly column: TableColumn; readonly direction: 'asc' | 'desc' } {
+): { readonly column: MartTableColumn; readonly direction: 'asc' | 'desc' } {
   const named = (name: string) => columns.find((column) => column.name === name)
   const exact = named(text)
   if (exact !== undefined) return { column: exact, direction: 'asc' }
@@ -60,7 +60,7 @@ function readSort(
   throw unknownColumn('sort', text, columns)
 }
 
-export function unknownColumn(field: string, name: string, columns: readonly TableColumn[]) {
+export function unknownColumn(field: string, name: string, columns: readonly MartTableColumn[]) {
   const names = columns.map((column) => column.name)
   const shown = names.slice(0, 50).join(', ') + (names.length > 50 ? ', …' : '')
   return invalidRequest(
@@ -73,7 +73,7 @@ export function unknownColumn(field: string, name: string, columns: readonly Tab
 }
 
 /** The place after which the next page begins: the value of the chosen column, then those of the unique ones. */
-export interface Place {
+export interface PagePosition {
   readonly chosen: string | null
   readonly unique: readonly string[]
 }
@@ -82,12 +82,12 @@ export interface Place {
 export const LONGEST_CURSOR = 8_000
 
 /** Null: the values are too long for a cursor. */
-export function writeCursor(signature: string, { chosen, unique }: Place): string | null {
+export function writeCursor(signature: string, { chosen, unique }: PagePosition): string | null {
   const text = Buffer.from(JSON.stringify([signature, chosen, ...unique])).toString('base64url')
   return text.length > LONGEST_CURSOR ? null : text
 }
 
-export function readCursor(cursor: string, signature: string, order: RowOrder): Place {
+export function readCursor(cursor: string, signature: string, order: RowOrder): PagePosition {
   const parts = decode(cursor)
   if (parts === null || parts.length !== 2 + order.unique.length || parts.slice(2).includes(null))
     throw foreignCursor()

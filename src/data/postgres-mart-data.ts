@@ -62,7 +62,7 @@ export class PostgresMartData implements MartData {
     requirePostgres(address, targets)
     const url = connectionUrl(connections, pipeline.targetConnection, martUrl)
     const session = await onSide('target', 'Connecting to the mart', () =>
-      this.#kept.open(url, { name: 'vitrina-data', purpose: 'look' }, signal),
+      this.#kept.open(url, { name: 'vitrina-data', purpose: 'inspection' }, signal),
     )
     try {
       await session.run(

@@ -2,7 +2,7 @@ import type { ColumnProfile, HistogramBucket } from '../model/mart-data.js'
 import type { Session } from '../postgres/session.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { valueType } from '../sql/value-types.js'
-import type { TableColumn } from './mart-table.js'
+import type { MartTableColumn } from './mart-table.js'
 
 const BUCKETS = 20
 const MOST_COMMON = 12
@@ -11,7 +11,7 @@ const SAMPLES = 5
 export const MOST_CHARACTERS = 200
 
 /** What the profile of a column is computed from. */
-export interface Examined {
+export interface ProfiledRows {
   /** The table, with TABLESAMPLE if it is large. */
   readonly relation: string
   readonly quoted: string
@@ -36,7 +36,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   ...{ bytea: 'opaque', json: 'opaque', jsonb: 'opaque', array: 'opaque' },
 }
 
-function shapeOf({ baseType }: TableColumn): Shape {
+function shapeOf({ baseType }: MartTableColumn): Shape {
   return SHAPES[valueType(baseType).kind] ?? 'text'
 }
 
@@ -55,7 +55,7 @@ function placeSql(shape: Shape, kind: string): string {
  * One statement, one reading of the table: `g` has each value with its count, everything else is computed from it.
  * `f1` is the number of values that occur once, for the estimate of distinct values.
  */
-function columnSql(column: TableColumn, { relation }: Examined): string {
+function columnSql(column: MartTableColumn, { relation }: ProfiledRows): string {
   const shape = shapeOf(column)
   const { kind } = valueType(column.baseType)
   const name = quoteIdentifier(column.name)
@@ -84,8 +84,8 @@ function columnSql(column: TableColumn, { relation }: Examined): string {
 
 export async function profileColumn(
   session: Session,
-  column: TableColumn,
-  examined: Examined,
+  column: MartTableColumn,
+  examined: ProfiledRows,
 ): Promise<ColumnProfile & { readonly rows: number }> {
   const [row] = await session.rows(columnSql(column, examined))
   const number = (name: string) => Number(row![name] ?? 0)
@@ -119,7 +119,11 @@ export async function profileColumn(
 }
 
 /** A column that was not examined, with the reason. */
-export function skippedColumn(column: TableColumn, examined: Examined, reason: string): ColumnProfile {
+export function skippedColumn(
+  column: MartTableColumn,
+  examined: ProfiledRows,
+  reason: string,
+): ColumnProfile {
   return {
     ...described(column, examined),
     skipped: reason,
@@ -128,15 +132,15 @@ export function skippedColumn(column: TableColumn, examined: Examined, reason: s
   }
 }
 
-function described({ name, type, notNull }: TableColumn, { isKey }: Examined) {
+function described({ name, type, notNull }: MartTableColumn, { isKey }: ProfiledRows) {
   return { name, type, notNull, isKey }
 }
 
 /** Both ends of the whole table, where an index has them. */
 async function indexedEnds(
   session: Session,
-  column: TableColumn,
-  { quoted, shape }: Examined & { readonly shape: Shape },
+  column: MartTableColumn,
+  { quoted, shape }: ProfiledRows & { readonly shape: Shape },
 ): Promise<{ readonly low: string | null; readonly high: string | null } | null> {
   if (!column.isIndexed || (shape !== 'number' && shape !== 'time')) return null
   const name = quoteIdentifier(column.name)

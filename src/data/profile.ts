@@ -1,8 +1,8 @@
 import type { ColumnProfile, MartProfile } from '../model/mart-data.js'
 import type { Session } from '../postgres/session.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import type { MartTable, TableColumn } from './mart-table.js'
-import { type Examined, profileColumn, skippedColumn } from './profile-column.js'
+import type { MartTable, MartTableColumn } from './mart-table.js'
+import { type ProfiledRows, profileColumn, skippedColumn } from './profile-column.js'
 import { suggestChecks } from './suggest-checks.js'
 
 /** Limits of a profile. */
@@ -67,7 +67,7 @@ function withoutRows(found: ColumnProfile & { readonly rows?: number }): ColumnP
 
 async function profileOrSkip(
   session: Session,
-  { column, examined }: { readonly column: TableColumn; readonly examined: Examined },
+  { column, examined }: { readonly column: MartTableColumn; readonly examined: ProfiledRows },
   deadline: number,
 ): Promise<ColumnProfile | (ColumnProfile & { readonly rows: number })> {
   const left = Math.floor(deadline - performance.now())

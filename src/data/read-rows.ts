@@ -2,14 +2,14 @@ import type { CutValue, MartRows, RowsQuestion } from '../model/mart-data.js'
 import type { Session, TextRow } from '../postgres/session.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { filterSql, orderBySql, Parameters, type Portion, portionsAfter } from './conditions.js'
+import { filterSql, orderBySql, type PagePart, Parameters, portionsAfter } from './conditions.js'
 import { invalidRequest } from './errors.js'
-import { type Condition, parseFilter } from './filter.js'
-import type { MartTable, TableColumn } from './mart-table.js'
+import { type FilterCondition, parseFilter } from './filter.js'
+import type { MartTable, MartTableColumn } from './mart-table.js'
 import {
   LONGEST_CURSOR,
   orderOf,
-  type Place,
+  type PagePosition,
   type RowOrder,
   readCursor,
   signatureOf,
@@ -24,7 +24,7 @@ const MOST_OF_ROW = 64_000
 interface Reading {
   readonly table: MartTable
   readonly order: RowOrder
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly FilterCondition[]
 }
 
 /** One page, inside the transaction of the caller. */
@@ -59,7 +59,7 @@ export async function readRows(
 async function readPortion(
   session: Session,
   { table, order, conditions }: Reading,
-  { portion, limit }: { readonly portion: Portion; readonly limit: number },
+  { portion, limit }: { readonly portion: PagePart; readonly limit: number },
 ): Promise<TextRow[]> {
   const parameters = new Parameters()
   const where = [...filterSql(conditions, table, parameters), ...portion.where(parameters)]
@@ -80,7 +80,7 @@ async function readPortion(
 }
 
 /** The beginning of a value as text, and its length if that is not all of it. */
-function shownSql({ name, baseType }: TableColumn, n: number, most: number): string {
+function shownSql({ name, baseType }: MartTableColumn, n: number, most: number): string {
   const column = quoteIdentifier(name)
   if (baseType === 'bytea') {
     const bytes = Math.floor(most / 2)
@@ -95,7 +95,7 @@ function mostCharacters(columns: number): number {
 }
 
 function shownValues(
-  columns: readonly TableColumn[],
+  columns: readonly MartTableColumn[],
   rows: readonly TextRow[],
 ): Pick<MartRows, 'rows' | 'cut'> {
   const cut: CutValue[] = []
@@ -108,7 +108,7 @@ function shownValues(
   return { rows: rows.map((row) => columns.map((_, n) => row[`c${n}`] ?? null)), cut }
 }
 
-function placeOf(row: TextRow, { unique }: RowOrder): Place {
+function placeOf(row: TextRow, { unique }: RowOrder): PagePosition {
   return { chosen: row.s ?? null, unique: unique.map((_, n) => row[`u${n}`]!) }
 }
 

@@ -4,13 +4,13 @@ import { ADMIN } from './credentials.js'
 import { embeddedFailed } from './failure.js'
 import { absentAsNull, randomName, syncFolder } from './files.js'
 import { runGuarded } from './guarded.js'
-import type { Place } from './place.js'
+import type { DataLocation } from './place.js'
 import type { ServerLog } from './server-log.js'
 
 export const DRAFT_CLUSTER = '.init-'
 
 export interface NewCluster {
-  readonly place: Place
+  readonly place: DataLocation
   readonly runtime: string
   readonly password: string
   readonly durable: boolean

@@ -30,14 +30,14 @@ export async function saveCredentials(folder: string, credentials: Credentials):
   await replaceFile(credentialsPath(folder), `${JSON.stringify({ user: ADMIN, ...credentials }, null, 2)}\n`)
 }
 
-export interface Address {
+export interface DatabaseAddress {
   readonly port: number
   readonly database: string
   /** Left out where the URL is displayed. */
   readonly password?: string
 }
 
-export function databaseUrl({ port, database, password }: Address): string {
+export function databaseUrl({ port, database, password }: DatabaseAddress): string {
   const login = password === undefined ? ADMIN : `${ADMIN}:${password}`
   return `postgres://${login}@127.0.0.1:${port}/${encodeName(database)}`
 }

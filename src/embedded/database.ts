@@ -10,13 +10,13 @@ const WRONG_PASSWORD = '28P01'
 /** Errors of a server that is starting up or shutting down. */
 const NOT_YET = ['57P03', '57P01', '53300', 'ECONNREFUSED', 'ECONNRESET']
 
-export interface Login {
+export interface ServerLogin {
   readonly port: number
   readonly password: string
 }
 
 /** Returns false while the server is not ready. */
-export async function canConnect(login: Login): Promise<boolean> {
+export async function canConnect(login: ServerLogin): Promise<boolean> {
   try {
     await withClient(login, async (client) => await client.query('select 1'))
     return true
@@ -31,14 +31,17 @@ export async function canConnect(login: Login): Promise<boolean> {
   }
 }
 
-export async function ensureDatabase(login: Login, name: string): Promise<void> {
+export async function ensureDatabase(login: ServerLogin, name: string): Promise<void> {
   await withClient(login, async (client) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name])
     if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
   })
 }
 
-async function withClient<T>({ port, password }: Login, use: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  { port, password }: ServerLogin,
+  use: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = new LimitedClient({
     host: '127.0.0.1',
     port,

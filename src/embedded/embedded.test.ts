@@ -81,7 +81,7 @@ describe('a start', { timeout: LONG }, () => {
     expect(await query(second, 'select id from film')).toEqual([1])
   })
 
-  it('makes a UTF-8 cluster with the built-in C.UTF-8, in UTC, closed to all but this machine', async () => {
+  it('creates a UTF-8 cluster with the built-in C.UTF-8, in UTC, reachable from this machine only', async () => {
     const server = await start({ database: 'films & "more"', settings: { wal_level: 'logical' } })
     const facts = `select current_database(), datlocprovider::text, datlocale, current_setting('server_encoding'),
       current_setting('timezone'), current_setting('listen_addresses'), current_setting('unix_socket_directories'),
@@ -91,14 +91,14 @@ describe('a start', { timeout: LONG }, () => {
     expect((await stat(join(home, 'postgres/credentials.json'))).mode & 0o777).toBe(0o600)
   })
 
-  it('works in a path with spaces, letters of other alphabets and characters a shell would act on', async () => {
+  it('works in a path with spaces, non-ASCII letters and shell metacharacters', async () => {
     for (const name of ['two words витрина', `$HOME \`id\` "quoted" 'it''s'`]) {
       home = join(folder, name)
       expect(await query(await start(), 'select 1')).toEqual([1])
     }
   })
 
-  it('keeps elsewhere, as root, what the server could not reach in the home', async (context) => {
+  it('as root, keeps files outside a home folder that the server could not read', async (context) => {
     if (!areWeRoot()) context.skip('only as root does the server run under another account')
     await chmod(folder, 0o700)
     const first = await start()
@@ -124,7 +124,7 @@ describe('a start', { timeout: LONG }, () => {
     await new Promise((resolve) => taken.close(resolve))
   })
 
-  it('is refused while another one lives, naming its process and its address but not its password', async () => {
+  it('is rejected while another one runs, naming its process and its address but not its password', async () => {
     const { url, port } = await startPrepared()
     const error = await failure()
     expect(error).toMatchObject({
@@ -135,7 +135,7 @@ describe('a start', { timeout: LONG }, () => {
     expect(error.message).not.toContain(new URL(url).password)
   })
 
-  it('removes what a killed start left half-made, and older runtimes', async () => {
+  it('removes incomplete files of a killed start, and older runtimes', async () => {
     const names = ['.init-1/data/base', '.runtime-1/bin', 'runtime-17.0.0/bin']
     await prepared.copyTo(home)
     for (const name of names) await mkdir(join(home, 'postgres', name), { recursive: true })
@@ -149,7 +149,7 @@ describe('a start', { timeout: LONG }, () => {
     ])
   })
 
-  it('leaves no process and no half-made folder when it is aborted while it makes the cluster', async () => {
+  it('leaves no process and no incomplete folder when it is aborted while it creates the cluster', async () => {
     const abort = new AbortController()
     const reason = new Error('enough')
     const onProgress = (message: string) => {
@@ -185,7 +185,7 @@ describe('a data folder', { timeout: LONG }, () => {
     expect(error.hint).toContain('Set DATABASE_URL=postgres://')
   })
 
-  it('opens although its pid file names a process that has nothing to do with it', async () => {
+  it('opens although its pid file names an unrelated process', async () => {
     const { dataDir } = await startPrepared()
     await servers[0]?.stop()
     const account = await chooseAccount(dataDir)

@@ -5,7 +5,7 @@ import { type Credentials, databaseUrl, loadCredentials, saveCredentials } from 
 import { ensureDatabase } from './database.js'
 import { asFailure } from './failure.js'
 import { type Ownership, takeOwnership } from './owner.js'
-import { findPlace, type Place } from './place.js'
+import { type DataLocation, findPlace } from './place.js'
 import { stopPostmaster } from './postmaster.js'
 import { DRAFT_RUNTIME, ensureRuntime, removeLeftovers } from './runtime.js'
 import { launchServer, type RunningServer } from './server.js'
@@ -61,7 +61,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 async function startAsOwner(
-  place: Place,
+  place: DataLocation,
   owner: Ownership,
   options: EmbeddedOptions,
 ): Promise<EmbeddedServer> {
@@ -86,7 +86,7 @@ interface BroughtUp {
   readonly runtime: string
 }
 
-async function bringUp(place: Place, log: ServerLog, options: EmbeddedOptions): Promise<BroughtUp> {
+async function bringUp(place: DataLocation, log: ServerLog, options: EmbeddedOptions): Promise<BroughtUp> {
   const { signal, onProgress = () => {} } = options
   const binaries = findBinaries()
   if (await stopPostmaster(place.dataDir)) onProgress('Stopped the PostgreSQL of an earlier start.')
@@ -130,7 +130,7 @@ async function bringUpAgain({
 }
 
 interface HandOver extends BroughtUp {
-  readonly place: Place
+  readonly place: DataLocation
   readonly owner: Ownership
   readonly options: EmbeddedOptions
 }
@@ -166,7 +166,7 @@ async function handOver(made: HandOver): Promise<EmbeddedServer> {
   }
 }
 
-async function stopServer({ dataDir }: Place, owner: Ownership, server: RunningServer): Promise<void> {
+async function stopServer({ dataDir }: DataLocation, owner: Ownership, server: RunningServer): Promise<void> {
   await server.process.stop()
   // If the guard was killed, the server has received no signal.
   await stopPostmaster(dataDir)

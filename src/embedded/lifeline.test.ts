@@ -191,7 +191,7 @@ describe('the lifeline', { timeout: LONG }, () => {
     await runServer()
   })
 
-  it('is not needed to stop: a server without its guard stops too', async () => {
+  it('is not required to stop a server', async () => {
     await prepared.copyTo(home)
     const server = await startEmbedded({ home, durable: false })
     const postmaster = (await readPostmaster(server.dataDir))?.pid ?? 0
@@ -200,7 +200,7 @@ describe('the lifeline', { timeout: LONG }, () => {
     expect(identityOf(postmaster)).toBeNull()
   })
 
-  it('needs no root: an ordinary user has everything in the home', async (context) => {
+  it('needs no root: an ordinary user keeps everything in the home folder', async (context) => {
     if (!areWeRoot()) context.skip('only root can start a program as another user')
     await fs.chown(folder, NOBODY.uid, NOBODY.gid)
     const { program, postmaster, guard } = await runServer(NOBODY)

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(async () => await rm(base, { recursive: true, force: true }))
 
 describe('ownership', () => {
-  it('goes to one when twenty ask at once after an owner whose number another process has now', async () => {
+  it('is taken by one of twenty concurrent processes after an owner whose process id was reused', async () => {
     const dead = { pid: process.pid, identity: 'of an earlier process', url: null }
     await writeFile(join(base, 'owner.7.json'), JSON.stringify(dead))
     const asked = await Promise.allSettled(Array.from({ length: 20 }, async () => await takeOwnership(base)))

@@ -23,7 +23,7 @@ import { areWeRoot } from './process-identity.js'
  *   home/postgres/            folder: credentials.json, server.log, elsewhere -> base if that is another folder
  *   base/                     runtime-<version>/, data/, owner.<n>.json; normally the same as folder
  */
-export interface Place {
+export interface DataLocation {
   readonly folder: string
   readonly base: string
   readonly dataDir: string
@@ -37,7 +37,7 @@ const NAMES = /^\/var\/tmp\/vitrina-[0-9a-f]{16}(-\d+)?$/
 /** initdb passes its paths to a shell in double quotes: these characters would break the command, or be run by it. */
 const UNSAFE = /["$`\\\n]/
 
-export async function findPlace(home: string, onProgress: (message: string) => void): Promise<Place> {
+export async function findPlace(home: string, onProgress: (message: string) => void): Promise<DataLocation> {
   const folder = await makeFolder(join(await makeFolder(resolve(home)), 'postgres'))
   const linked = await readElsewhere(folder)
   const account = await chooseAccount(join(linked ?? folder, 'data'))
@@ -66,7 +66,7 @@ async function readElsewhere(folder: string): Promise<string | null> {
   throw embeddedFailed(`${folder}/elsewhere links to ${linked}, which Vitrina did not create`)
 }
 
-function placeIn(folder: string, base: string, account: Account | null): Place {
+function placeIn(folder: string, base: string, account: Account | null): DataLocation {
   return { folder, base, dataDir: join(base, 'data'), account }
 }
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(async () => await rm(dataDir, { recursive: true, force: true }))
 
 describe('stopPostmaster', () => {
-  it('does not signal a process that only has the number of an earlier server', async () => {
+  it('does not signal a process that reuses the id of an earlier server', async () => {
     await writeFile(pidFile, FILE_OF_ANOTHER)
     expect(await stopPostmaster(dataDir)).toBe(false)
     const [pid, ...rest] = (await readFile(pidFile, 'utf8')).split('\n')

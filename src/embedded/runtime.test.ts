@@ -23,7 +23,7 @@ async function makePackage(links: string): Promise<string> {
 }
 
 describe('the runtime', () => {
-  it('has the links and the modes that the package lacks, and leaves the package as it is', async () => {
+  it('has the links and file modes that the package lacks, and leaves the package unchanged', async () => {
     const links = [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]
     const native = await makePackage(JSON.stringify(links))
     const runtime = await ensureRuntime(base, { native, version: '18.4.0', major: '18' })
@@ -33,13 +33,13 @@ describe('the runtime', () => {
     await expect(lstat(join(native, 'lib/libpq.so.5'))).rejects.toThrow('ENOENT')
   })
 
-  it('is not there at all when it could not be finished', async () => {
+  it('does not exist if it could not be completed', async () => {
     const native = await makePackage('[{ "sour')
     await expect(ensureRuntime(base, { native, version: '18.4.0', major: '18' })).rejects.toThrow('JSON')
     expect(await readdir(base)).toEqual(['native'])
   })
 
-  it('is refused on a platform without binaries, with the way out', () => {
+  it('is rejected on a platform without binaries, with the alternative', () => {
     expect(() => findBinaries('plan9-vax')).toThrow(
       expect.objectContaining({ code: 'EMBEDDED_FAILED', hint: expect.stringContaining('DATABASE_URL') }),
     )

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { canConnect } from './database.js'
 import { embeddedFailed } from './failure.js'
 import { type GuardedProcess, runGuarded } from './guarded.js'
-import type { Place } from './place.js'
+import type { DataLocation } from './place.js'
 import { isPostmasterOf, readPostmaster } from './postmaster.js'
 import type { ServerLog } from './server-log.js'
 
@@ -13,7 +13,7 @@ const POLL_MS = 15
 const MEMORY_RETRY_MS = 200
 
 export interface Launch {
-  readonly place: Place
+  readonly place: DataLocation
   readonly runtime: string
   readonly password: string
   /** Used if it is free. Fixed: no other port is acceptable. */

@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { parseSql, type Tree } from './parser.js'
-import type { Problem } from './verdict.js'
+import type { QueryProblem } from './verdict.js'
 
 interface ExpressionColumn {
   readonly name: string
@@ -11,7 +11,7 @@ interface ExpressionColumn {
  * Why a text is not one expression without a query; null: it is. The text will be put between parentheses, so it must be
  * complete there: nothing in it may close them, and nothing may follow.
  */
-export async function expressionProblem(expression: string): Promise<Problem | null> {
+export async function expressionProblem(expression: string): Promise<QueryProblem | null> {
   const parsed = await parseSql(`SELECT (\n${expression}\n)`)
   if (parsed.kind === 'syntax')
     return refusal(
@@ -63,6 +63,6 @@ function contains(tree: unknown, node: string): boolean {
   return Object.entries(tree).some(([key, value]) => key === node || contains(value, node))
 }
 
-function refusal(message: string, hint: string): Problem {
+function refusal(message: string, hint: string): QueryProblem {
   return { code: 'SOURCE_REFUSED', message, hint, position: null }
 }

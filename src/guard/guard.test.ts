@@ -50,7 +50,7 @@ describe('refuses', () => {
     })
   }
 
-  it('the same texts when a superuser asks, but for what only the rights of the reader forbid', async () => {
+  it('the same texts for a superuser, except those that only the privileges of the reader forbid', async () => {
     const passed: string[] = []
     for (const { sql } of HOSTILE) {
       const verdict = await guard.check(sql, borrowed(administrator))
@@ -85,7 +85,7 @@ describe('accepts', () => {
     })
   }
 
-  it('what the server made of each of them, with the same columns', async () => {
+  it('the canonical text of each of them, with the same columns', async () => {
     const different: string[] = []
     for (const sql of ACCEPTED) {
       const once = await guard.check(sql, borrowed(reader))

@@ -11,6 +11,7 @@ export { AGGREGATES } from './functions.js'
 export { parseSql, type Tree } from './parser.js'
 export type { ClosableGuardSession } from './reach.js'
 export { rejectionError } from './rejection-error.js'
+export { listOf, namesOf, nodeOf } from './tree.js'
 export type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**

@@ -54,7 +54,7 @@ describe('names that PostgreSQL would cut off', () => {
     expect(longNames(sql)).toEqual([])
   })
 
-  it('are found behind such places', () => {
+  it('are found after exotic literals and comments', () => {
     const sql = `SELECT 'it''s' /* /* */ */ AS ${LONG}, $a$ ' $a$ AS "${LONG}""", U&"${'\\0441'.repeat(64)}"`
     expect(longNames(sql).map(({ name }) => name.length)).toEqual([64, 65, 64])
   })
@@ -66,7 +66,7 @@ describe('a table that does not exist', () => {
     ['content."Film_Work"', 'Did you mean content.film_work?'],
     ['content.rating', 'Did you mean ugc.ratings?'],
     ['content.invoices_of_2019', 'Check the name, or create the table before the first run.'],
-  ])('is answered with the one that is similar: %s', async (table, hint) => {
+  ])('is reported with the most similar one: %s', async (table, hint) => {
     expect(await check(`SELECT * FROM ugc.likes, ${table}`)).toMatchObject({
       ok: false,
       problems: [{ code: 'SOURCE_QUERY_FAILED', hint, mayPass: true }],

@@ -103,7 +103,7 @@ function readField(field: string): [string, string | null] {
 }
 
 /** Readable names of rejected nodes. */
-export const SAID: Readonly<Record<string, string>> = {
+export const NODE_NAMES: Readonly<Record<string, string>> = {
   InsertStmt: 'INSERT',
   UpdateStmt: 'UPDATE',
   DeleteStmt: 'DELETE',

@@ -4,7 +4,7 @@ import { longNames } from './long-names.js'
 import { type Parsed, parseSql, type Tree } from './parser.js'
 import { PassedTexts } from './passed-texts.js'
 import { positionAt, positionOfByte, positionOfCharacter, positionsOfBytes } from './position.js'
-import { type GuardRules, type Problem, refused, type Verdict } from './verdict.js'
+import { type GuardRules, type QueryProblem, refused, type Verdict } from './verdict.js'
 import { Walk } from './walk.js'
 
 /** Ten times the text of a mart with 2,000 columns. */
@@ -75,11 +75,11 @@ function decide(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (long.length > 0) return refused(...long.map(({ name, offset }) => longProblem(sql, name, offset)))
   if (walk.findings.length === 0) return { ok: true, relations: placed(sql, walk.relations) }
   return refused(
-    ...placed(sql, walk.findings).map((finding): Problem => ({ code: 'SOURCE_REFUSED', ...finding })),
+    ...placed(sql, walk.findings).map((finding): QueryProblem => ({ code: 'SOURCE_REFUSED', ...finding })),
   )
 }
 
-function longProblem(sql: string, name: string, offset: number): Problem {
+function longProblem(sql: string, name: string, offset: number): QueryProblem {
   return {
     code: 'SOURCE_REFUSED',
     message: tooLong(name),
@@ -108,7 +108,10 @@ function walkOver(statement: Tree, rules: WalkRules): Walk | null {
   }
 }
 
-function syntaxProblem(sql: string, { message, character }: { message: string; character: number }): Problem {
+function syntaxProblem(
+  sql: string,
+  { message, character }: { message: string; character: number },
+): QueryProblem {
   if (/^memory exhausted/.test(message)) return tooDeep(sql)
   const strange = /[\u00a0\u2000-\u200f\u2028\u2029\u3000\ufeff]/.exec(sql)
   return {
@@ -122,7 +125,7 @@ function syntaxProblem(sql: string, { message, character }: { message: string; c
   }
 }
 
-function shapeProblem(sql: string, parsed: Parsed): Problem {
+function shapeProblem(sql: string, parsed: Parsed): QueryProblem {
   if (parsed.kind !== 'tree') return tooDeep(sql)
   const [, second] = parsed.statements
   if (second === undefined)
@@ -141,7 +144,7 @@ function shapeProblem(sql: string, parsed: Parsed): Problem {
   }
 }
 
-function tooDeep(sql: string): Problem {
+function tooDeep(sql: string): QueryProblem {
   return {
     code: 'SOURCE_REFUSED',
     message: 'The query is nested too deeply or contains too long a chain of operators.',

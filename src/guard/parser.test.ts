@@ -3,7 +3,7 @@ import { waitFor } from '../../tests/support/wait.js'
 import { Parser } from './parser.js'
 import { PassedTexts } from './passed-texts.js'
 
-it('keeps a thread only while texts come, and starts another for the next one', async () => {
+it('keeps a thread only while texts arrive, and starts another for the next one', async () => {
   const parser = new Parser({ idleMs: 20 })
   expect(parser.isRunning).toBe(false)
   for (let time = 0; time < 3; time++) {
@@ -13,7 +13,7 @@ it('keeps a thread only while texts come, and starts another for the next one', 
   }
 })
 
-it('remembers so many texts and no more, those that were used last', () => {
+it('keeps a limited number of texts, the most recently used ones', () => {
   const texts = new PassedTexts(30)
   const verdict = { ok: true as const, relations: [] }
   for (const key of ['a', 'b', 'c']) texts.keep(key.repeat(10), verdict)

@@ -1,11 +1,11 @@
 /** A position in a text: offset counts UTF-16 units from 0, as in JavaScript; line and column count from 1. */
-export interface Position {
+export interface TextPosition {
   readonly offset: number
   readonly line: number
   readonly column: number
 }
 
-export function positionAt(text: string, offset: number): Position {
+export function positionAt(text: string, offset: number): TextPosition {
   const before = text.slice(0, Math.max(0, offset))
   const lineStart = before.lastIndexOf('\n') + 1
   return {
@@ -17,13 +17,13 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /** The parser counts UTF-8 bytes in its tree … */
-export function positionOfByte(text: string, byte: number): Position {
+export function positionOfByte(text: string, byte: number): TextPosition {
   return positionsOfBytes(text, [byte])[0]!
 }
 
 /** Reads the text once for any number of positions: once for each of 17,000 tables took 90 s. */
-export function positionsOfBytes(text: string, bytes: readonly number[]): Position[] {
-  const found = new Map<number, Position>()
+export function positionsOfBytes(text: string, bytes: readonly number[]): TextPosition[] {
+  const found = new Map<number, TextPosition>()
   const wanted = [...new Set(bytes)].sort((a, b) => a - b)
   let [byte, offset, line, column, next] = [0, 0, 1, 1, 0]
   for (const each of text) {
@@ -43,7 +43,7 @@ function bytesOf(codePoint: number): number {
 }
 
 /** … and whole characters in its errors, as the server does. */
-export function positionOfCharacter(text: string, character: number): Position {
+export function positionOfCharacter(text: string, character: number): TextPosition {
   let offset = 0
   for (const each of text) {
     if (character-- <= 0) break

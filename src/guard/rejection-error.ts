@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 import type { QueryOrigin } from '../ports/query-guard.js'
-import type { Problem, Rejection } from './verdict.js'
+import type { QueryProblem, Rejection } from './verdict.js'
 
 /** More than a user corrects at a time. */
 const MOST_SHOWN = 3
@@ -18,6 +18,6 @@ export function rejectionError(
   return new VitrinaError(code, [...shown, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '), hint)
 }
 
-function textOf({ message, position }: Problem): string {
+function textOf({ message, position }: QueryProblem): string {
   return position === null ? message : `line ${position.line}, column ${position.column}: ${message}`
 }

@@ -3,7 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 import { databaseError } from '../postgres/errors.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { positionOfCharacter } from './position.js'
-import type { Problem } from './verdict.js'
+import type { QueryProblem } from './verdict.js'
 
 /** A message may quote a constant of the query, of any size. */
 const MOST_CHARACTERS = 3_000
@@ -15,7 +15,7 @@ interface ServerMessage {
 }
 
 /** An error about the query is a verdict; that the server cannot answer now is an ordinary error, and thrown. */
-export function problemOfServer(error: unknown, sql: string, prefixLength: number): Problem {
+export function problemOfServer(error: unknown, sql: string, prefixLength: number): QueryProblem {
   const state = sqlstateOf(error)
   const { message, hint, position } = error as ServerMessage
   if (state === '25006' || /temporary (tables|objects)|during recovery/.test(message))

@@ -45,7 +45,7 @@ describe('the server', () => {
     })
   })
 
-  it('follows views and partitions to what they reach', async () => {
+  it('follows views and partitions to the tables that they reach', async () => {
     const verdict = await check('SELECT s.id FROM content.film_shorter s, content.event e')
     const names = verdict.ok ? verdict.reached.map(({ schema, table }) => `${schema}.${table}`).sort() : []
     expect(names).toEqual([
@@ -84,7 +84,7 @@ describe('the server', () => {
     expect(verdict).toMatchObject({ ok: false, problems: [{ hint: expect.stringContaining('with AS') }] })
   })
 
-  it('checks the right to read the columns that are used, and no others', async () => {
+  it('checks the privilege to read the columns that are used, and no others', async () => {
     await database.query(
       'CREATE TABLE content.partly (open int, secret int); REVOKE ALL ON content.partly FROM vitrina_reader; GRANT SELECT (open) ON content.partly TO vitrina_reader',
     )

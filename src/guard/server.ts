@@ -3,11 +3,17 @@ import { databaseError } from '../postgres/errors.js'
 import { markOf } from './catalog-mark.js'
 import { checkReach } from './check-reach.js'
 import { checkCanonical } from './parse.js'
-import type { Position } from './position.js'
+import type { TextPosition } from './position.js'
 import { type Reach, reachOfView, VIEW } from './reach.js'
 import { problemOfServer } from './server-problem.js'
 import { similarTable } from './similar-table.js'
-import { type GuardRules, type NamedRelation, type Problem, refused, type ServerVerdict } from './verdict.js'
+import {
+  type GuardRules,
+  type NamedRelation,
+  type QueryProblem,
+  refused,
+  type ServerVerdict,
+} from './verdict.js'
 
 const PREFIX = `CREATE TEMPORARY VIEW ${VIEW} AS\n`
 
@@ -21,7 +27,7 @@ SET LOCAL search_path = ''; SET LOCAL standard_conforming_strings = on; SET LOCA
 SET LOCAL jit = off`
 
 /** A text that passed checkText, with its findings. */
-export interface Question {
+export interface AcceptedText {
   readonly sql: string
   readonly rules: GuardRules
   readonly relations: readonly NamedRelation[]
@@ -31,7 +37,7 @@ export interface Question {
  * The second layer: how the server itself reads a text that passed the first. Creating a view resolves every name, and
  * plans and runs nothing. The text must have passed: only then is it one SELECT after the prefix too.
  */
-export async function readByServer(session: GuardSession, question: Question): Promise<ServerVerdict> {
+export async function readByServer(session: GuardSession, question: AcceptedText): Promise<ServerVerdict> {
   try {
     const problem = await makeView(session, question.sql)
     if (problem !== null) return refused(await withSuggestion(session, problem, question))
@@ -51,9 +57,9 @@ const NO_SUCH_TABLE = '42P01'
 /** A misspelt table is the most common mistake, and PostgreSQL gives no hint for it. */
 async function withSuggestion(
   session: GuardSession,
-  problem: Problem,
-  { rules, relations }: Question,
-): Promise<Problem> {
+  problem: QueryProblem,
+  { rules, relations }: AcceptedText,
+): Promise<QueryProblem> {
   if (problem.sqlstate !== NO_SUCH_TABLE) return problem
   await session.run('ROLLBACK')
   const meant = await similarTable(session, rules, relations).catch((error) => {
@@ -64,7 +70,7 @@ async function withSuggestion(
   return { ...problem, hint }
 }
 
-async function makeView(session: GuardSession, sql: string): Promise<Problem | null> {
+async function makeView(session: GuardSession, sql: string): Promise<QueryProblem | null> {
   try {
     await session.run(BEGIN)
     // By the extended protocol, which also rejects a second statement in the text.
@@ -75,7 +81,7 @@ async function makeView(session: GuardSession, sql: string): Promise<Problem | n
   }
 }
 
-async function decide(reach: Reach, { rules, relations: named }: Question): Promise<ServerVerdict> {
+async function decide(reach: Reach, { rules, relations: named }: AcceptedText): Promise<ServerVerdict> {
   const { canonical, columns, relations } = reach
   if (columns.length === 0)
     return refused(refusal('The query returns no columns.', 'Select at least one.', null))
@@ -97,7 +103,11 @@ async function decide(reach: Reach, { rules, relations: named }: Question): Prom
 }
 
 /** From a dependency back to what the author wrote. */
-function placeOf(name: string | null, reach: Reach, places: ReadonlyMap<string, Position>): Position | null {
+function placeOf(
+  name: string | null,
+  reach: Reach,
+  places: ReadonlyMap<string, TextPosition>,
+): TextPosition | null {
   const via = new Map(reach.relations.map((one) => [`${one.schema}.${one.name}`, one.via]))
   // No chain is longer than the number of relations; a bound, in case two views ever refer to each other.
   for (let at = name, step = 0; at !== null && step <= via.size; at = via.get(at) ?? null, step++) {
@@ -107,6 +117,6 @@ function placeOf(name: string | null, reach: Reach, places: ReadonlyMap<string, 
   return null
 }
 
-function refusal(message: string, hint: string, position: Position | null): Problem {
+function refusal(message: string, hint: string, position: TextPosition | null): QueryProblem {
   return { code: 'SOURCE_REFUSED', message, hint, position }
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../model/errors.js'
 import type { CatalogMark } from '../postgres/catalog-mark.js'
 import type { TableName } from '../sql/identifiers.js'
-import type { Position } from './position.js'
+import type { TextPosition } from './position.js'
 
 export interface GuardRules {
   /** ALLOWED_SOURCE_SCHEMAS: what a source query may read. */
@@ -9,7 +9,7 @@ export interface GuardRules {
 }
 
 /** One reason why a query may not be run, for its author. */
-export interface Problem {
+export interface QueryProblem {
   readonly code: Extract<ErrorCode, 'SOURCE_REFUSED' | 'SOURCE_QUERY_FAILED'>
   readonly message: string
   readonly hint: string
@@ -18,16 +18,16 @@ export interface Problem {
   /** The query may become valid without a change: a table does not exist yet. */
   readonly mayPass?: boolean
   /** Position in the original text; null when the reason is elsewhere, for example inside a view. */
-  readonly position: Position | null
+  readonly position: TextPosition | null
 }
 
 export interface Rejection {
   readonly ok: false
-  readonly problems: readonly Problem[]
+  readonly problems: readonly QueryProblem[]
 }
 
 export interface NamedRelation extends TableName {
-  readonly position: Position
+  readonly position: TextPosition
 }
 
 /** The result of checking the text alone. */
@@ -59,6 +59,6 @@ export interface ServerAccepted extends TextAccepted {
 
 export type ServerVerdict = ServerAccepted | Rejection
 
-export function refused(...problems: readonly Problem[]): Rejection {
+export function refused(...problems: readonly QueryProblem[]): Rejection {
   return { ok: false, problems }
 }

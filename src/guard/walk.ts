@@ -2,7 +2,7 @@ import type { TableName } from '../sql/identifiers.js'
 import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
 import { CHECKS } from './checks.js'
 import type { Findings, TextFinding, WalkRules } from './findings.js'
-import { INSTEAD, NODES, SAID } from './nodes.js'
+import { INSTEAD, NODE_NAMES, NODES } from './nodes.js'
 import type { Tree } from './parser.js'
 import { type Names, Scope } from './scope.js'
 
@@ -139,7 +139,7 @@ function only(wrapped: Tree): [string?, unknown?] {
 
 function statementName(kind: string): string {
   return (
-    SAID[kind] ??
+    NODE_NAMES[kind] ??
     kind
       .replace(/Stmt$/, '')
       .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')

@@ -14,32 +14,32 @@ function mostCharacters(columns: number): number {
 }
 
 /** Time limits of a preview, in milliseconds. */
-export interface PreviewPatience {
+export interface PreviewTimeouts {
   /** For each statement. */
   readonly query: number
   /** For user functions, which get less time than in a run. */
   readonly transforms: number
 }
 
-export const PREVIEW_PATIENCE: PreviewPatience = { query: 5_000, transforms: 10_000 }
+export const PREVIEW_TIMEOUTS: PreviewTimeouts = { query: 5_000, transforms: 10_000 }
 
 /** A read-only snapshot with a time limit. */
-export function inASnapshot({ query }: PreviewPatience): string {
+export function inASnapshot({ query }: PreviewTimeouts): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${query}; SET LOCAL search_path = ''`
 }
 
 export interface FirstRows {
   readonly limit: number
-  readonly patience: PreviewPatience
+  readonly timeouts: PreviewTimeouts
 }
 
 /** Runs only the text that the server wrote. */
 export async function readFirstRows(
   session: Session,
   canonical: string,
-  { columns, limit, patience }: FirstRows & { readonly columns: readonly { name: string; type: string }[] },
+  { columns, limit, timeouts }: FirstRows & { readonly columns: readonly { name: string; type: string }[] },
 ): Promise<Preview> {
-  await session.run(inASnapshot(patience))
+  await session.run(inASnapshot(timeouts))
   const most = mostCharacters(columns.length)
   const texts = columns.map(
     (column, index) => `left(${quoteIdentifier(column.name)}::text, ${most + 1}) AS c${index}`,

@@ -5,17 +5,17 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
 import { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
-import { cutValues, type FirstRows, inASnapshot, type PreviewPatience } from './read-first-rows.js'
+import { cutValues, type FirstRows, inASnapshot, type PreviewTimeouts } from './read-first-rows.js'
 
 /** A preview reads at most this much, however large the values are. */
 const MOST_BYTES = 32 * 1024 * 1024
 const NEWLINE = 0x0a
 
-interface Looking {
+interface Opening {
   readonly hosts: TransformHosts
   readonly pipeline: Pipeline
   readonly signal: AbortSignal
-  readonly patience: PreviewPatience
+  readonly timeouts: PreviewTimeouts
 }
 
 interface ReadColumns extends FirstRows {
@@ -24,20 +24,20 @@ interface ReadColumns extends FirstRows {
 
 /** Opens the transforms of a pipeline as a run would, for the duration of `use`. Null: it has none. */
 export async function withTransforms<T>(
-  { hosts, pipeline, signal, patience: { transforms: patienceMs } }: Looking,
+  { hosts, pipeline, signal, timeouts: { transforms: timeoutMs } }: Opening,
   columns: readonly Column[],
   use: (chain: TransformChain | null) => Promise<T>,
 ): Promise<T> {
   const names = transformNames(pipeline)
   if (names.length === 0) return use(null)
-  const patience = AbortSignal.timeout(patienceMs)
-  const options = { signal: AbortSignal.any([signal, patience]), onOutput: () => {} }
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const options = { signal: AbortSignal.any([signal, timeout]), onOutput: () => {} }
   let chain: TransformChain | null = null
   try {
     chain = await hosts.open(names, columns, options)
     return await use(chain)
   } catch (error) {
-    throw patience.aborted ? tooSlow(names, patienceMs) : error
+    throw timeout.aborted ? tooSlow(names, timeoutMs) : error
   } finally {
     await chain?.close()
   }
@@ -62,9 +62,9 @@ export async function transformFirstRows(
 async function readBatch(
   session: Session,
   canonical: string,
-  { columns, limit, patience }: ReadColumns,
+  { columns, limit, timeouts }: ReadColumns,
 ): Promise<RowBatch> {
-  await session.run(inASnapshot(patience))
+  await session.run(inASnapshot(timeouts))
   const selection = `SELECT ${columnList(columns)} FROM ${asRelation(canonical)} LIMIT ${limit}`
   const pieces: Buffer[] = []
   let length = 0
@@ -106,10 +106,10 @@ export function transformField(error: unknown, pipeline: Pipeline): string | nul
   return `tasks.${named < 0 ? 1 : named}.body`
 }
 
-function tooSlow(names: readonly string[], patienceMs: number): VitrinaError {
+function tooSlow(names: readonly string[], timeoutMs: number): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_KILLED',
-    `The transforms ${names.join(', ')} did not return the first rows within ${patienceMs / 1000} s and were stopped.`,
+    `The transforms ${names.join(', ')} did not return the first rows within ${timeoutMs / 1000} s and were stopped.`,
     'A run allows VITRINA_TASK_TIMEOUT_SECONDS for each batch; look for a loop or a wait in the functions.',
   )
 }

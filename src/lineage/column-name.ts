@@ -43,9 +43,7 @@ const BY_OPERATION: Readonly<Record<string, string>> = {
 }
 
 function figure(value: unknown): Figured | null {
-  const found = nodeOf(value)
-  if (found === null) return null
-  const { kind, node } = found
+  const { kind, node } = nodeOf(value)
   if (FIXED[kind] !== undefined) return strong(FIXED[kind])
   if (kind === 'ColumnRef' || kind === 'FuncCall') return strong(last(node.fields ?? node.funcname))
   if (kind === 'MinMaxExpr' || kind === 'XmlExpr' || kind === 'JsonFuncExpr')
@@ -63,8 +61,7 @@ function ofSubLink({ subLinkType, subselect }: Tree): Figured | null {
   if (subLinkType === 'EXISTS_SUBLINK') return strong('exists')
   if (subLinkType === 'ARRAY_SUBLINK') return strong('array')
   if (subLinkType !== 'EXPR_SUBLINK') return null
-  const first = nodeOf(listOf(nodeOf(subselect)?.node.targetList)[0])?.node
-  if (first === undefined) return null
+  const first = nodeOf(listOf(nodeOf(subselect).node.targetList)[0]).node
   return first.name === undefined ? figure(first.val) : strong(String(first.name))
 }
 

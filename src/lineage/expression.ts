@@ -2,10 +2,10 @@ import { AGGREGATES, type Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, strongest, textIn, union, unresolved, type ValueKind } from './derived.js'
 import { columnOfItem, findColumn, findItem, type Item, type Scope, wholeRow } from './scope.js'
 import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
-import type { Place, Work } from './work.js'
+import type { QueryContext, Work } from './work.js'
 
 /** The context of an expression. */
-export interface Here extends Place {
+export interface ExpressionContext extends QueryContext {
   readonly scope: Scope
 }
 
@@ -19,16 +19,16 @@ export interface Expression {
 }
 
 /** Where the value of an expression comes from. */
-export function derive(work: Work, { value, text = null }: Expression, here: Here): Derived {
+export function derive(work: Work, { value, text = null }: Expression, here: ExpressionContext): Derived {
   const found = nodeOf(value)
-  if (found?.kind === 'ColumnRef') return resolve(found.node, here)
+  if (found.kind === 'ColumnRef') return resolve(found.node, here)
   const gathered = new Gathering(work, here)
-  if (found !== null) gathered.visit(found.kind, found.node)
+  if (found.kind !== '') gathered.visit(found.kind, found.node)
   return gathered.derived(text)
 }
 
 /** `title`, `f.title`, `content.film_work.title`, `f`, `f.*`. */
-function resolve(node: Tree, { scope }: Here): Derived {
+function resolve(node: Tree, { scope }: ExpressionContext): Derived {
   const names = namesOf(node.fields)
   if (endsWithStar(node.fields)) {
     const item = itemNamed(names, scope)
@@ -53,12 +53,12 @@ export function itemNamed(names: readonly string[], scope: Scope): Item | null {
 /** Everything that an expression depends on. */
 class Gathering {
   readonly #work: Work
-  readonly #here: Here
+  readonly #here: ExpressionContext
   readonly #parts: Derived[] = []
   readonly #replacements = new Map<number, string>()
   #own: ValueKind = 'constant'
 
-  constructor(work: Work, here: Here) {
+  constructor(work: Work, here: ExpressionContext) {
     this.#work = work
     this.#here = here
   }
@@ -116,7 +116,7 @@ class Gathering {
   }
 
   #subLink(node: Tree): void {
-    const query = nodeOf(node.subselect)?.node ?? {}
+    const query = nodeOf(node.subselect).node
     const { result, shaping } = this.#work.shapingOf(() => this.#work.select(query, this.#inside()))
     this.#children([node.testexpr])
     const type = String(node.subLinkType)
@@ -126,7 +126,7 @@ class Gathering {
     if (type !== 'EXISTS_SUBLINK') this.#parts.push(wholeRow(result))
   }
 
-  #inside(): Place {
+  #inside(): QueryContext {
     return { queries: this.#here.queries, outer: this.#here.scope }
   }
 }
@@ -143,7 +143,7 @@ function firstValue({
 
 function rowNamed(value: unknown, scope: Scope): Item | null {
   const found = nodeOf(value)
-  if (found?.kind !== 'ColumnRef') return null
+  if (found.kind !== 'ColumnRef') return null
   const names = namesOf(found.node.fields)
   if (names.length !== 1 || findColumn(names[0]!, scope) !== null) return null
   return itemNamed(names, scope)

@@ -1,24 +1,27 @@
 import type { Tree } from '../guard/index.js'
 import { columnOf, type Derived, type Field, renamed, type Table, union, unresolved } from './derived.js'
-import { derive, type Here } from './expression.js'
+import { derive, type ExpressionContext } from './expression.js'
 import { functionItem } from './function-item.js'
 import { allColumns, fieldNames, type Item, namedIn, type Scope } from './scope.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { Place, Work } from './work.js'
+import type { QueryContext, Work } from './work.js'
 
 /** The items of FROM, from left to right: with LATERAL each can refer to those before it. */
-export function itemsOf(work: Work, list: unknown, place: Place): Item[] {
+export function itemsOf(work: Work, list: unknown, place: QueryContext): Item[] {
   const items: Item[] = []
   for (const value of listOf(list)) items.push(...itemsOfOne(work, value, { ...place, before: items }))
   return items
 }
 
 /** A place in a FROM clause, with the items before it. */
-type PlaceInFrom = Place & { readonly before: readonly Item[] }
+type PlaceInFrom = QueryContext & { readonly before: readonly Item[] }
 
 function itemsOfOne(work: Work, value: unknown, { before, ...place }: PlaceInFrom): Item[] {
-  const { kind, node } = nodeOf(value) ?? { kind: '', node: {} }
-  const beside: Here = { ...place, scope: { items: before, outer: place.outer, windows: new Map() } }
+  const { kind, node } = nodeOf(value)
+  const beside: ExpressionContext = {
+    ...place,
+    scope: { items: before, outer: place.outer, windows: new Map() },
+  }
   work.spend(before.length)
   if (kind === 'RangeVar') return [relation(work, node, place)]
   if (kind === 'RangeTableSample') return itemsOfOne(work, node.relation, { ...place, before })
@@ -27,7 +30,7 @@ function itemsOfOne(work: Work, value: unknown, { before, ...place }: PlaceInFro
   return [functionItem(work, { kind, node }, beside)]
 }
 
-function relation(work: Work, node: Tree, { queries }: Place): Item {
+function relation(work: Work, node: Tree, { queries }: QueryContext): Item {
   const table = String(node.relname)
   const schema = node.schemaname === undefined ? null : String(node.schemaname)
   const query = schema === null ? queries.get(table) : undefined
@@ -47,9 +50,9 @@ function relation(work: Work, node: Tree, { queries }: Place): Item {
   }
 }
 
-function subselect(work: Work, node: Tree, beside: Here): Item {
+function subselect(work: Work, node: Tree, beside: ExpressionContext): Item {
   const outer: Scope | null = node.lateral === true ? beside.scope : beside.outer
-  const table = work.select(nodeOf(node.subquery)?.node ?? {}, { queries: beside.queries, outer })
+  const table = work.select(nodeOf(node.subquery).node, { queries: beside.queries, outer })
   return item(aliasOf(node, null), table)
 }
 
@@ -85,7 +88,10 @@ function join(work: Work, node: Tree, { before, ...place }: PlaceInFrom): Item[]
   const left = itemsOfOne(work, node.larg, { ...place, before })
   const right = itemsOfOne(work, node.rarg, { ...place, before: [...before, ...left] })
   const sides = [...left, ...right]
-  const here: Here = { ...place, scope: { items: sides, outer: place.outer, windows: new Map() } }
+  const here: ExpressionContext = {
+    ...place,
+    scope: { items: sides, outer: place.outer, windows: new Map() },
+  }
   if (node.quals !== undefined) work.shaping.add(derive(work, { value: node.quals }, here), 'join')
   const merged = mergedNames(node, left, right)
   for (const name of merged) for (const side of [left, right]) work.shaping.add(namedIn(side, name), 'join')

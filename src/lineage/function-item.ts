@@ -1,6 +1,6 @@
 import type { Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, type Field, renamed, union } from './derived.js'
-import { derive, type Here } from './expression.js'
+import { derive, type ExpressionContext } from './expression.js'
 import type { Item } from './scope.js'
 import { childrenOf, listOf, namesOf, nodeOf } from './tree.js'
 import type { Work } from './work.js'
@@ -20,7 +20,11 @@ const OUT: Readonly<Record<string, readonly string[]>> = {
 const OF_A_TYPE = /^(unnest|jsonb?_populate_record(set|_valid)?)$/
 
 /** A function in FROM: its output depends on its arguments. */
-export function functionItem(work: Work, { kind, node }: { kind: string; node: Tree }, here: Here): Item {
+export function functionItem(
+  work: Work,
+  { kind, node }: { kind: string; node: Tree },
+  here: ExpressionContext,
+): Item {
   const calls = kind === 'RangeFunction' ? listOf(node.functions).map(callOf) : []
   const alias = node.alias as Tree | undefined
   const name = alias === undefined ? (calls[0]?.name ?? null) : String(alias.aliasname)
@@ -51,7 +55,7 @@ interface Call {
 /** The call and its column definition list. */
 function callOf(value: Tree): Call {
   const [call = {}, ...columns] = listOf((value.List as Tree | undefined)?.items)
-  const node = nodeOf(call)?.node ?? {}
+  const node = nodeOf(call).node
   return {
     value: call,
     name: namesOf(node.funcname).at(-1) ?? null,
@@ -62,7 +66,7 @@ function callOf(value: Tree): Call {
 
 interface CallsAt {
   readonly node: Tree
-  readonly here: Here
+  readonly here: ExpressionContext
   readonly alias: string | null
 }
 
@@ -102,11 +106,11 @@ function outNames({ name }: Call, alias: string | null): readonly string[] {
 }
 
 function columnDefName(value: Tree): string {
-  return String(nodeOf(value)?.node.colname)
+  return String(nodeOf(value).node.colname)
 }
 
 /** XMLTABLE and JSON_TABLE declare their columns. */
-function columnsOfTable(work: Work, node: Tree, here: Here) {
+function columnsOfTable(work: Work, node: Tree, here: ExpressionContext) {
   const rest = all(
     childrenOf(node)
       .filter(({ kind }) => kind !== 'Alias')
@@ -118,7 +122,7 @@ function columnsOfTable(work: Work, node: Tree, here: Here) {
 
 function definedNames(columns: unknown): string[] {
   return listOf(columns).flatMap((value) => {
-    const { node = {} } = nodeOf(value) ?? {}
+    const { node } = nodeOf(value)
     const name = node.colname ?? node.name
     return [...(name === undefined ? [] : [String(name)]), ...definedNames(node.columns)]
   })

@@ -20,7 +20,7 @@ async function read(sql: string): Promise<QueryLineage> {
 }
 
 /** `name kind [sources] expression`, as one line. */
-async function said(sql: string): Promise<string[]> {
+async function described(sql: string): Promise<string[]> {
   const { columns } = await read(sql)
   return columns.map(({ name, kind, sources, expression, reason }) => {
     const from = sources.map(({ schema, table, column }) => `${schema}.${table}.${column}`)
@@ -28,12 +28,12 @@ async function said(sql: string): Promise<string[]> {
   })
 }
 
-describe('how a column came about', () => {
+describe('how a column is computed', () => {
   it('is shown with the names of the sources in place of aliases', async () => {
     const sql = `
       SELECT f.id AS film_id, upper(f.title) || '!' shout, avg(r.rating) AS rating, count(*) AS votes, 'x' AS mark
         FROM content.film_work f LEFT JOIN ugc.ratings r ON r.film_id = f.id GROUP BY f.id`
-    expect(await said(sql)).toEqual([
+    expect(await described(sql)).toEqual([
       'film_id direct [content.film_work.id]',
       "shout expression [content.film_work.title] upper(content.film_work.title) || '!'",
       'rating aggregate [ugc.ratings.rating] avg(ugc.ratings.rating)',
@@ -42,12 +42,12 @@ describe('how a column came about', () => {
     ])
   })
 
-  it('goes through subqueries and WITH, with what was computed there', async () => {
+  it('goes through subqueries and WITH, including what they compute', async () => {
     const sql = `
       WITH score AS (SELECT film_id, avg(rating) AS mean FROM ugc.ratings GROUP BY 1)
       SELECT f.title, coalesce(s.mean, 0) AS rating, s.mean + f.rating AS mixed
         FROM content.film_work f LEFT JOIN score s ON s.film_id = f.id`
-    expect(await said(sql)).toEqual([
+    expect(await described(sql)).toEqual([
       'title direct [content.film_work.title]',
       'rating aggregate [ugc.ratings.rating] coalesce(avg(ugc.ratings.rating), 0)',
       'mixed aggregate [ugc.ratings.rating content.film_work.rating] avg(ugc.ratings.rating) + content.film_work.rating',
@@ -55,11 +55,11 @@ describe('how a column came about', () => {
   })
 
   it('takes both sides of a UNION, and only the left one of an EXCEPT', async () => {
-    expect(await said('SELECT title FROM content.film_work UNION SELECT name FROM content.genre')).toEqual([
-      'title direct [content.film_work.title content.genre.name]',
-    ])
+    expect(
+      await described('SELECT title FROM content.film_work UNION SELECT name FROM content.genre'),
+    ).toEqual(['title direct [content.film_work.title content.genre.name]'])
     const except = 'SELECT id FROM content.film_work EXCEPT SELECT film_id FROM ugc.ratings'
-    expect(await said(except)).toEqual(['id direct [content.film_work.id]'])
+    expect(await described(except)).toEqual(['id direct [content.film_work.id]'])
     expect((await read(except)).shaping).toMatchObject([
       { column: 'id', uses: ['filter'] },
       { column: 'film_id', uses: ['filter'] },
@@ -94,7 +94,7 @@ describe('what cannot be determined', () => {
     const sql =
       'SELECT f.title, note, m.text, upper(note) AS n FROM content.film_work f, content.mystery m ORDER BY 1'
     const unknown = 'the columns of content.mystery are not known'
-    expect(await said(sql)).toEqual([
+    expect(await described(sql)).toEqual([
       'title direct [content.film_work.title]',
       `note unresolved [] ${unknown}`,
       'text direct [content.mystery.text]',
@@ -102,13 +102,13 @@ describe('what cannot be determined', () => {
     ])
   })
 
-  it('leaves the list of columns open where a star has no known width', async () => {
+  it('leaves the list of columns open where the width of a star is unknown', async () => {
     expect(await read('SELECT 1 AS one, m.* FROM content.mystery m')).toMatchObject({
       columns: [{ name: 'one' }],
       open: 'the columns of content.mystery are not known',
     })
     // Which of them would be the second?
-    expect(await said('SELECT b FROM (SELECT m.*, 1 AS one FROM content.mystery m) s(a, b)')).toEqual([
+    expect(await described('SELECT b FROM (SELECT m.*, 1 AS one FROM content.mystery m) s(a, b)')).toEqual([
       'b unresolved [] the columns of content.mystery are not known',
     ])
   })

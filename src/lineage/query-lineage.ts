@@ -13,7 +13,7 @@ import { type KnownColumns, TooComplex, Work } from './work.js'
 export function lineageOf(sql: string, statement: Tree, columns: KnownColumns): QueryLineage {
   const work = new Work(sql, columns, select)
   try {
-    const table = work.select(nodeOf(statement)?.node ?? {}, { queries: new Map(), outer: null })
+    const table = work.select(nodeOf(statement).node, { queries: new Map(), outer: null })
     return {
       columns: table.fields.map(toColumn),
       open: table.open,

@@ -2,16 +2,16 @@ import type { Tree } from '../guard/index.js'
 import type { ColumnUse } from '../model/lineage.js'
 import { columnName } from './column-name.js'
 import { type Derived, either, type Field, type Table, union, unresolved } from './derived.js'
-import { derive, type Here, itemNamed } from './expression.js'
+import { derive, type ExpressionContext, itemNamed } from './expression.js'
 import { itemsOf } from './from.js'
 import { allColumns, findColumn, type Scope } from './scope.js'
 import { endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import { withQueries } from './with-queries.js'
-import type { Place, Work } from './work.js'
+import type { QueryContext, Work } from './work.js'
 
 /** The columns that a SELECT returns. Row filters are recorded on the way. */
-export function select(work: Work, node: Tree, place: Place): Table {
-  const within: Place = { ...place, queries: withQueries(work, node, place) }
+export function select(work: Work, node: Tree, place: QueryContext): Table {
+  const within: QueryContext = { ...place, queries: withQueries(work, node, place) }
   if (isSetOperation(node)) return setOperation(work, node, within)
   if (node.valuesLists !== undefined) return values(work, node, within)
   const scope: Scope = {
@@ -19,7 +19,7 @@ export function select(work: Work, node: Tree, place: Place): Table {
     outer: place.outer,
     windows: windowsOf(node),
   }
-  const here: Here = { ...within, scope }
+  const here: ExpressionContext = { ...within, scope }
   const table = targets(work, node, here)
   shape(work, node, { ...here, table })
   return table
@@ -29,7 +29,7 @@ function isSetOperation({ op }: Tree): boolean {
   return op !== undefined && op !== 'SETOP_NONE'
 }
 
-function setOperation(work: Work, node: Tree, place: Place): Table {
+function setOperation(work: Work, node: Tree, place: QueryContext): Table {
   const left = work.select(node.larg as Tree, place)
   const right = work.select(node.rarg as Tree, place)
   const table = node.op === 'SETOP_UNION' ? unionOf(work, left, right) : keptBy(work, left, right)
@@ -55,7 +55,7 @@ function keptBy(work: Work, left: Table, right: Table): Table {
   return left
 }
 
-function values(work: Work, node: Tree, place: Place): Table {
+function values(work: Work, node: Tree, place: QueryContext): Table {
   const scope: Scope = { items: [], outer: place.outer, windows: new Map() }
   const rows = listOf(node.valuesLists).map((row) =>
     listOf((row.List as Tree | undefined)?.items).map((value) =>
@@ -71,19 +71,19 @@ function values(work: Work, node: Tree, place: Place): Table {
 }
 
 function windowsOf(node: Tree): ReadonlyMap<string, unknown> {
-  const windows = listOf(node.windowClause).map((value) => nodeOf(value)?.node ?? {})
+  const windows = listOf(node.windowClause).map((value) => nodeOf(value).node)
   return new Map(windows.map((window) => [String(window.name), window]))
 }
 
-function targets(work: Work, node: Tree, here: Here): Table {
-  const parts = listOf(node.targetList).map((value) => target(work, nodeOf(value)?.node ?? {}, here))
+function targets(work: Work, node: Tree, here: ExpressionContext): Table {
+  const parts = listOf(node.targetList).map((value) => target(work, nodeOf(value).node, here))
   return work.limited({
     fields: parts.flatMap(({ fields }) => fields),
     open: parts.find(({ open }) => open !== null)?.open ?? null,
   })
 }
 
-function target(work: Work, node: Tree, here: Here): Table {
+function target(work: Work, node: Tree, here: ExpressionContext): Table {
   const star = starOf(node.val, here)
   if (star !== null) return star
   const given = node.name === undefined ? null : String(node.name)
@@ -99,21 +99,21 @@ function target(work: Work, node: Tree, here: Here): Table {
 }
 
 /** `*`, `f.*` and `(f).*`; null: one column. */
-function starOf(value: unknown, { scope }: Here): Table | null {
+function starOf(value: unknown, { scope }: ExpressionContext): Table | null {
   const found = nodeOf(value)
-  if (found?.kind === 'ColumnRef' && endsWithStar(found.node.fields)) {
+  if (found.kind === 'ColumnRef' && endsWithStar(found.node.fields)) {
     const names = namesOf(found.node.fields)
     if (names.length === 0) return allColumns(scope.items)
     return itemNamed(names, scope) ?? { fields: [], open: `${names.join('.')}.* is not known` }
   }
-  if (found?.kind !== 'A_Indirection' || !endsWithStar(found.node.indirection)) return null
+  if (found.kind !== 'A_Indirection' || !endsWithStar(found.node.indirection)) return null
   const arg = nodeOf(found.node.arg)
-  const names = arg?.kind === 'ColumnRef' ? namesOf(arg.node.fields) : []
+  const names = arg.kind === 'ColumnRef' ? namesOf(arg.node.fields) : []
   const item = names.length === 1 && findColumn(names[0]!, scope) === null ? itemNamed(names, scope) : null
   return item ?? { fields: [], open: 'the columns of a composite value are not known' }
 }
 
-type HereWithTable = Here & { readonly table: Table }
+type HereWithTable = ExpressionContext & { readonly table: Table }
 
 function shape(work: Work, node: Tree, { table, ...here }: HereWithTable): void {
   const note = (value: unknown, use: ColumnUse) => work.shaping.add(derive(work, { value }, here), use)
@@ -134,7 +134,7 @@ function grouped(work: Work, value: unknown, { table, ...here }: HereWithTable):
 
 function sortShape(work: Work, node: Tree, { table, ...here }: HereWithTable): void {
   for (const value of listOf(node.sortClause)) {
-    const key = nodeOf(value)?.node.node
+    const key = nodeOf(value).node.node
     work.shaping.add(placed(key, table) ?? called(key, table) ?? derive(work, { value: key }, here), 'sort')
   }
 }
@@ -142,13 +142,13 @@ function sortShape(work: Work, node: Tree, { table, ...here }: HereWithTable): v
 /** GROUP BY 1. */
 function placed(value: unknown, table: Table): Derived | null {
   const found = nodeOf(value)
-  const number = found?.kind === 'A_Const' ? (found.node.ival as Tree | undefined)?.ival : undefined
+  const number = found.kind === 'A_Const' ? (found.node.ival as Tree | undefined)?.ival : undefined
   return typeof number === 'number' ? (table.fields[number - 1]?.derived ?? null) : null
 }
 
 function called(value: unknown, table: Table): Derived | null {
   const found = nodeOf(value)
-  const names = found?.kind === 'ColumnRef' ? namesOf(found.node.fields) : []
+  const names = found.kind === 'ColumnRef' ? namesOf(found.node.fields) : []
   if (names.length !== 1) return null
   return table.fields.find(({ name }) => name === names[0])?.derived ?? null
 }

@@ -96,10 +96,10 @@ describe('agrees with the server', () => {
     it(JSON.stringify(sql.slice(0, 110)), async () => {
       const lineage = await derived(sql)
       const server = await byServer(sql)
-      const said = usesOf(lineage)
+      const traced = usesOf(lineage)
       const isWhole = lineage.open === null && lineage.columns.every(({ kind }) => kind !== 'unresolved')
-      if (!WHOLE_ROW.test(sql)) expect(server.uses).toEqual(expect.arrayContaining(said))
-      if (isWhole && !UNREAD.test(sql)) expect(said).toEqual(expect.arrayContaining(server.uses))
+      if (!WHOLE_ROW.test(sql)) expect(server.uses).toEqual(expect.arrayContaining(traced))
+      if (isWhole && !UNREAD.test(sql)) expect(traced).toEqual(expect.arrayContaining(server.uses))
       if (!isWhole) return
       expect(lineage.columns.map(({ name }) => name)).toEqual(server.columns)
       // The same query as the server writes it: stars expanded, other aliases, additional casts.
@@ -107,7 +107,7 @@ describe('agrees with the server', () => {
     })
   }
 
-  it('and leaves next to nothing unresolved', async () => {
+  it('and leaves almost nothing unresolved', async () => {
     const open: string[] = []
     for (const sql of QUERIES) {
       const { columns, open: reason } = await derived(sql)

@@ -1,20 +1,20 @@
 import type { Tree } from '../guard/index.js'
 import { type Derived, type Field, renamed, type Table, union, unresolved } from './derived.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { Place, WithQueries, Work } from './work.js'
+import type { QueryContext, WithQueries, Work } from './work.js'
 
 /** A column may need a round for each column before it; further rounds change nothing. */
 const MOST_ROUNDS = 20
 
 /** The names defined by WITH, each analysed on first use, or at the latest here. */
-export function withQueries(work: Work, node: Tree, place: Place): WithQueries {
+export function withQueries(work: Work, node: Tree, place: QueryContext): WithQueries {
   const clause = node.withClause as Tree | undefined
   if (clause === undefined) return place.queries
   const queries = new Map(place.queries)
   const isRecursive = clause.recursive === true
   const added: (() => Table)[] = []
   for (const value of listOf(clause.ctes)) {
-    const query = nodeOf(value)?.node ?? {}
+    const query = nodeOf(value).node
     const seen = isRecursive ? queries : new Map(queries)
     const table = new WithQuery(work, query, { ...place, queries: seen, mayRecur: isRecursive })
     const ask = () => table.table()
@@ -29,13 +29,13 @@ export function withQueries(work: Work, node: Tree, place: Place): WithQueries {
 class WithQuery {
   readonly #work: Work
   readonly #node: Tree
-  readonly #place: Place
+  readonly #place: QueryContext
   #known: Table | null = null
   readonly #mayRecur: boolean
   #isReading = false
   #isRecursive = false
 
-  constructor(work: Work, node: Tree, { mayRecur, ...place }: Place & { readonly mayRecur: boolean }) {
+  constructor(work: Work, node: Tree, { mayRecur, ...place }: QueryContext & { readonly mayRecur: boolean }) {
     this.#work = work
     this.#node = node
     this.#place = place
@@ -81,7 +81,7 @@ class WithQuery {
   }
 
   #query(): Tree {
-    return nodeOf(this.#node.ctequery)?.node ?? {}
+    return nodeOf(this.#node.ctequery).node
   }
 
   #named(table: Table): Table {

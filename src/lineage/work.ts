@@ -9,7 +9,7 @@ export type KnownColumns = (schema: string, table: string) => readonly string[] 
 /** The WITH queries visible at a place. */
 export type WithQueries = ReadonlyMap<string, () => Table>
 
-export interface Place {
+export interface QueryContext {
   readonly queries: WithQueries
   /** The enclosing query; null: none, or not visible from here. */
   readonly outer: Scope | null
@@ -28,11 +28,15 @@ export class Work {
   readonly text: QueryText
   readonly columns: KnownColumns
   /** Passed in, because FROM, expressions and SELECT depend on each other. */
-  readonly select: (node: Tree, place: Place) => Table
+  readonly select: (node: Tree, place: QueryContext) => Table
   #shaping = new Shaping()
   #spent = 0
 
-  constructor(sql: string, columns: KnownColumns, select: (work: Work, node: Tree, place: Place) => Table) {
+  constructor(
+    sql: string,
+    columns: KnownColumns,
+    select: (work: Work, node: Tree, place: QueryContext) => Table,
+  ) {
     this.text = new QueryText(sql)
     this.columns = columns
     this.select = (node, place) => select(this, node, place)

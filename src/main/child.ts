@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream'
 import { VitrinaError } from '../model/errors.js'
 import { HANDED_OVER_ON, visibleEnvironment } from './hidden-environment.js'
 import { BIN } from './paths.js'
-import { howItEnded, type Part } from './supervisor.js'
+import { howItEnded, type SupervisedProcess } from './supervisor.js'
 
 /** The message of a child process to its parent when it is ready. */
 interface Ready {
@@ -15,12 +15,12 @@ interface Ready {
 /** Longer than a batch should take; a runner that has not exited by then leaves its run to recovery. */
 const STOP_MS = 30_000
 
-export function tellReady(where: string): void {
+export function reportReady(where: string): void {
   process.send?.({ ready: where } satisfies Ready)
 }
 
 /** A part of Vitrina in its own process. It stops on request, and when this process is gone. */
-export class Child implements Part {
+export class Child implements SupervisedProcess {
   /** Where to find it; rejects if it exits first. */
   readonly ready: Promise<string>
   readonly exited: Promise<number>

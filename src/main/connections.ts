@@ -9,7 +9,7 @@ export interface Probed {
   readonly databases: readonly ProbedDatabase[]
   readonly sinks: readonly SinkKind[]
   /** How long a server may take to respond; not given: 5 s. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 /** Every server that the API can reach: the main database with its own logins, named databases, and sinks. */
@@ -59,10 +59,10 @@ export class ConnectionProbes implements Connections {
   }
 
   #probe(): Promise<readonly ConnectionReport[]> {
-    const { databases, sinks, patienceMs } = this.#probed
+    const { databases, sinks, timeoutMs } = this.#probed
     return Promise.all([
-      ...databases.map((each) => probeDatabase(each, patienceMs)),
-      ...sinks.map((each) => probeSink(each, patienceMs)),
+      ...databases.map((each) => probeDatabase(each, timeoutMs)),
+      ...sinks.map((each) => probeSink(each, timeoutMs)),
     ])
   }
 }

@@ -1,8 +1,8 @@
 import type { Settings } from '../config/settings.js'
 import type { ConnectionReport } from '../model/connection.js'
 import { untestedVersion } from '../postgres/server-version.js'
-import { type CheckResult, failed, ok, skipped, warning } from './check-result.js'
 import { namedDatabases } from './connections.js'
+import { type DoctorResult, failed, ok, skipped, warning } from './doctor-result.js'
 import { probeDatabase, probeSink } from './probe.js'
 import { targetRules } from './targets.js'
 
@@ -10,7 +10,7 @@ import { targetRules } from './targets.js'
  * Named databases and the kinds of targets besides PostgreSQL: not configured is not an error, but a configured one
  * must respond.
  */
-export async function examineConnections(settings: Settings): Promise<CheckResult[]> {
+export async function examineConnections(settings: Settings): Promise<DoctorResult[]> {
   const databases = namedDatabases(settings).map(async (database) =>
     toCheckResult(`connection ${database.name}`, await probeDatabase(database)),
   )
@@ -20,7 +20,7 @@ export async function examineConnections(settings: Settings): Promise<CheckResul
   return Promise.all([...databases, ...sinks])
 }
 
-function toCheckResult(check: string, report: ConnectionReport): CheckResult {
+function toCheckResult(check: string, report: ConnectionReport): DoctorResult {
   const { state, detail, failure, version, address } = report
   if (failure !== null) return failed(check, failure.message, failure.hint)
   if (state === 'not_configured') return skipped(check, detail ?? '')

@@ -6,14 +6,14 @@ import { checkServer } from '../postgres/server-check.js'
 import { untestedVersion } from '../postgres/server-version.js'
 import { requireMigrated } from '../store/migrate.js'
 import { asVitrinaError } from './as-vitrina-error.js'
-import { type CheckResult, failed, ok, warning } from './check-result.js'
 import { withClient } from './connect.js'
+import { type DoctorResult, failed, ok, warning } from './doctor-result.js'
 import type { MainSettings } from './environment.js'
 import { addressOf } from './probe.js'
 
 const MIGRATE = 'Run "vitrina migrate".'
 
-export async function examineDatabase(settings: MainSettings): Promise<CheckResult[]> {
+export async function examineDatabase(settings: MainSettings): Promise<DoctorResult[]> {
   try {
     return await withClient(settings.DATABASE_URL, async (client) => {
       const findings = [
@@ -34,7 +34,7 @@ export async function examineDatabase(settings: MainSettings): Promise<CheckResu
   }
 }
 
-async function examineServer(client: pg.Client, url: string): Promise<CheckResult[]> {
+async function examineServer(client: pg.Client, url: string): Promise<DoctorResult[]> {
   try {
     const server = await checkServer(client, url)
     const untested = untestedVersion(server)
@@ -49,7 +49,7 @@ async function examineServer(client: pg.Client, url: string): Promise<CheckResul
   }
 }
 
-async function examineMigrations(client: pg.Client): Promise<CheckResult> {
+async function examineMigrations(client: pg.Client): Promise<DoctorResult> {
   try {
     await requireMigrated(async (sql) => (await client.query(sql)).rows)
     return ok('migrations', 'the meta store is up to date')
@@ -59,7 +59,7 @@ async function examineMigrations(client: pg.Client): Promise<CheckResult> {
   }
 }
 
-async function examineLogin(settings: MainSettings, login: Login): Promise<CheckResult> {
+async function examineLogin(settings: MainSettings, login: Login): Promise<DoctorResult> {
   const check = `login ${login}`
   try {
     const name = await withClient(
@@ -72,7 +72,7 @@ async function examineLogin(settings: MainSettings, login: Login): Promise<Check
   }
 }
 
-async function examineStatistics(client: pg.Client): Promise<CheckResult> {
+async function examineStatistics(client: pg.Client): Promise<DoctorResult> {
   const granted = await one<{ ok: boolean }>(
     client,
     `SELECT coalesce(bool_and(pg_has_role(rolname, 'pg_read_all_stats', 'USAGE')), false) AS ok FROM pg_roles WHERE rolname = ANY ($1)`,
@@ -86,7 +86,7 @@ async function examineStatistics(client: pg.Client): Promise<CheckResult> {
   )
 }
 
-async function examineSource(client: pg.Client, schema: string): Promise<CheckResult> {
+async function examineSource(client: pg.Client, schema: string): Promise<DoctorResult> {
   const check = `source ${schema}`
   if (!(await hasSchema(client, schema)))
     return failed(
@@ -107,7 +107,7 @@ async function examineSource(client: pg.Client, schema: string): Promise<CheckRe
   return failed(check, `${tables - readable} of ${tables} tables cannot be read by ${LOGINS.reader}`, MIGRATE)
 }
 
-async function examineTarget(client: pg.Client, schema: string): Promise<CheckResult> {
+async function examineTarget(client: pg.Client, schema: string): Promise<DoctorResult> {
   const check = `target ${schema}`
   if (!(await hasSchema(client, schema)))
     return failed(

@@ -1,13 +1,13 @@
 import type { Settings } from '../config/settings.js'
 import { confinementHere, createTransforms, foldersOf, pythonOf } from '../transforms/index.js'
 import { asVitrinaError } from './as-vitrina-error.js'
-import { type CheckResult, failed, ok, skipped, warning } from './check-result.js'
+import { type DoctorResult, failed, ok, skipped, warning } from './doctor-result.js'
 
 /**
  * Which Python would run tasks, which functions are registered, and how functions are isolated from the processes of
  * Vitrina.
  */
-export async function examineTasks(settings: Settings): Promise<CheckResult[]> {
+export async function examineTasks(settings: Settings): Promise<DoctorResult[]> {
   const transforms = createTransforms(settings)
   try {
     const { items, problems } = await transforms.list()
@@ -31,7 +31,7 @@ export async function examineTasks(settings: Settings): Promise<CheckResult[]> {
 }
 
 /** Python is not required without Python tasks. */
-async function examinePython(settings: Settings, isNeeded: boolean): Promise<CheckResult> {
+async function examinePython(settings: Settings, isNeeded: boolean): Promise<DoctorResult> {
   try {
     const { executable, version } = await pythonOf(settings).interpreter()
     return ok('Python', `${version} at ${executable}`)
@@ -41,7 +41,7 @@ async function examinePython(settings: Settings, isNeeded: boolean): Promise<Che
   }
 }
 
-async function examineIsolation(settings: Settings): Promise<CheckResult> {
+async function examineIsolation(settings: Settings): Promise<DoctorResult> {
   const check = 'task isolation'
   try {
     const { prefix, user } = await confinementHere(settings)

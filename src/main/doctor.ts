@@ -2,16 +2,16 @@ import type { Settings } from '../config/settings.js'
 import { findBinaries } from '../embedded/binaries.js'
 import type { VitrinaError } from '../model/errors.js'
 import { asVitrinaError } from './as-vitrina-error.js'
-import { type CheckResult, failed, ok, skipped } from './check-result.js'
 import { examineConnections } from './doctor-connections.js'
 import { examineDatabase } from './doctor-database.js'
+import { type DoctorResult, failed, ok, skipped } from './doctor-result.js'
 import { examineTasks } from './doctor-tasks.js'
 import { runningEmbedded } from './embedded-url.js'
 import { readEnvironment } from './environment.js'
 import { isPortFree } from './port.js'
 
 /** Checks everything that Vitrina needs, and changes nothing. */
-export async function examine(): Promise<CheckResult[]> {
+export async function examineInstallation(): Promise<DoctorResult[]> {
   const node = ok('Node', `${process.versions.node}; 20.19 or newer is required`)
   try {
     const settings = readEnvironment()
@@ -29,7 +29,7 @@ export async function examine(): Promise<CheckResult[]> {
   }
 }
 
-async function examineMain(settings: Settings): Promise<CheckResult[]> {
+async function examineMain(settings: Settings): Promise<DoctorResult[]> {
   if (settings.DATABASE_URL !== undefined) {
     const findings = await examineDatabase({ ...settings, DATABASE_URL: settings.DATABASE_URL })
     return [skipped('embedded PostgreSQL', 'not needed, DATABASE_URL is set'), ...findings]
@@ -41,7 +41,7 @@ async function examineMain(settings: Settings): Promise<CheckResult[]> {
   return [embedded, ...(await examineDatabase({ ...settings, DATABASE_URL: url }))]
 }
 
-function examineBinaries(): CheckResult {
+function examineBinaries(): DoctorResult {
   try {
     return ok('embedded PostgreSQL', `${findBinaries().version} is installed`)
   } catch (error) {
@@ -50,7 +50,7 @@ function examineBinaries(): CheckResult {
   }
 }
 
-async function examinePort({ VITRINA_HOST: host, VITRINA_PORT: port }: Settings): Promise<CheckResult> {
+async function examinePort({ VITRINA_HOST: host, VITRINA_PORT: port }: Settings): Promise<DoctorResult> {
   const address = `${host}:${port}`
   try {
     if (port === 0 || (await isPortFree(host, port))) return ok('port', `${address} is free`)

@@ -1,4 +1,4 @@
-import { type Counts, type GenerateOptions, generate, type Progress } from '../cinema/index.js'
+import { type Counts, type GenerateOptions, generate, type LoadProgress } from '../cinema/index.js'
 import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 import { prepareStore } from './prepare.js'
@@ -7,7 +7,7 @@ import { prepareStore } from './prepare.js'
 export async function generateCinema(
   settings: MainSettings,
   options: GenerateOptions,
-  onProgress: (progress: Progress) => void,
+  onProgress: (progress: LoadProgress) => void,
 ): Promise<Counts> {
   const counts = await withClient(settings.DATABASE_URL, (client) => generate(client, options, onProgress))
   await prepareStore(settings)

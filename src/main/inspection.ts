@@ -1,7 +1,7 @@
 import { PostgresMartData } from '../data/postgres-mart-data.js'
 import { SqlGuard } from '../guard/index.js'
 import { PipelineInspector } from '../inspect/inspector.js'
-import type { PreviewPatience } from '../inspect/read-first-rows.js'
+import type { PreviewTimeouts } from '../inspect/read-first-rows.js'
 import { FleetLineage } from '../lineage/fleet-lineage.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
@@ -20,7 +20,7 @@ export interface InspectionRules {
   readonly transforms: TransformHosts
   readonly engine: Pick<PartEngine, 'require'>
   /** How long a preview waits; not given: the default of the product. */
-  readonly patience?: PreviewPatience
+  readonly timeouts?: PreviewTimeouts
 }
 
 /** The services with which the API inspects databases: the reader login for sources, its own login for marts. */

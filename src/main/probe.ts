@@ -5,7 +5,7 @@ import { asVitrinaError } from './as-vitrina-error.js'
 import { withClient } from './connect.js'
 
 /** Longer than a healthy server needs to respond. */
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 type AllowLists = ConnectionReport['allowLists']
 
@@ -21,7 +21,7 @@ export interface ProbedDatabase {
 /** Connects with every login, and reports a server or a pooler that pipelines cannot use. */
 export async function probeDatabase(
   database: ProbedDatabase,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<ConnectionReport> {
   const { name, setting, urls, allowLists } = database
   const known = {
@@ -32,17 +32,17 @@ export async function probeDatabase(
     allowLists,
   }
   try {
-    const [first] = await Promise.all(urls.map((url) => ask(url, patienceMs)))
+    const [first] = await Promise.all(urls.map((url) => ask(url, timeoutMs)))
     return { ...known, ...first!, state: 'reachable', detail: null, failure: null }
   } catch (error) {
     return { ...known, ...UNANSWERED, failure: failureOf(error, setting) }
   }
 }
 
-export async function probeSink(kind: SinkKind, patienceMs = PATIENCE_MS): Promise<ConnectionReport> {
+export async function probeSink(kind: SinkKind, timeoutMs = TIMEOUT_MS): Promise<ConnectionReport> {
   const known = { name: kind.kind, kind: kind.kind, address: kind.address ?? null, logins: [] }
   const allowLists = [kind.allowList]
-  const late = AbortSignal.timeout(patienceMs)
+  const late = AbortSignal.timeout(timeoutMs)
   try {
     const missing = await kind.missing()
     if (missing !== null) {
@@ -57,7 +57,7 @@ export async function probeSink(kind: SinkKind, patienceMs = PATIENCE_MS): Promi
     return { ...known, state: 'reachable', version, latencyMs, detail, failure: null, allowLists }
   } catch (error) {
     // A client may throw anything when its signal aborts.
-    const failure = late.aborted ? unanswered(patienceMs) : failureOf(error)
+    const failure = late.aborted ? unanswered(timeoutMs) : failureOf(error)
     return { ...known, ...UNANSWERED, failure, allowLists }
   }
 }
@@ -86,10 +86,10 @@ function elapsed(since: number): number {
   return Math.round((performance.now() - since) * 10) / 10
 }
 
-function unanswered(patienceMs: number): ConnectionReport['failure'] {
+function unanswered(timeoutMs: number): ConnectionReport['failure'] {
   return {
     code: 'SINK_UNAVAILABLE',
-    message: `No response within ${patienceMs / 1000} s.`,
+    message: `No response within ${timeoutMs / 1000} s.`,
     hint: 'Check that the server is running, and that no firewall blocks the connection.',
   }
 }

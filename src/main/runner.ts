@@ -92,7 +92,7 @@ export async function startRunner(
     const captors = new Captors({
       mainUrl: writerUrl,
       sourceUrl: (connection) => captureUrl(settings, connection),
-      look: (sql) => database.query(sql),
+      query: (sql) => database.query(sql),
       owner: id,
       leaseSeconds,
       keepBytes: settings.VITRINA_WAL_KEEP_MB * MEGABYTE,
@@ -103,7 +103,7 @@ export async function startRunner(
       writerUrl,
       connections: settings.connections,
       targets,
-      rules: { judge: guard, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
+      rules: { guard, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
       transforms,
       signals: captors.signals,
       ...options,

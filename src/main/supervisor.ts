@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { VitrinaError } from '../model/errors.js'
 
 /** A process that is kept running. */
-export interface Part {
+export interface SupervisedProcess {
   readonly pid: number | null
   /** Its exit code, 128 + n if signal n ended it. Settles whether or not it was stopped on request. */
   readonly exited: Promise<number>
@@ -15,7 +15,7 @@ export interface Supervision {
   readonly name: string
   readonly report: (line: string) => void
   /** Resolves when it works again. */
-  readonly restart: (signal: AbortSignal) => Promise<Part>
+  readonly restart: (signal: AbortSignal) => Promise<SupervisedProcess>
 }
 
 /** 0.5, 1, 2, 4 and 8 s: an embedded PostgreSQL that was killed is back long before the last one. */
@@ -31,10 +31,10 @@ export class Supervisor {
   readonly #supervision: Supervision
   readonly #stop = new AbortController()
   readonly #watching: Promise<void>
-  #part: Part
+  #part: SupervisedProcess
   #deaths = 0
 
-  constructor(supervision: Supervision, part: Part) {
+  constructor(supervision: Supervision, part: SupervisedProcess) {
     this.#supervision = supervision
     this.#part = part
     this.#watching = this.#watch()

@@ -6,7 +6,7 @@ import { isPortFree, nextFreePort, portTaken } from './port.js'
 import { Supervisor } from './supervisor.js'
 import { type ApiToken, apiToken } from './token.js'
 
-export interface Tree {
+export interface ProcessTree {
   readonly url: string
   readonly token: ApiToken
   /** The requested port, if another one had to be used. */
@@ -32,7 +32,7 @@ export interface TreeOptions {
 export async function withTree<T>(
   settings: MainSettings,
   options: TreeOptions,
-  use: (tree: Tree) => Promise<T>,
+  use: (tree: ProcessTree) => Promise<T>,
 ): Promise<T> {
   const token = await apiToken(settings)
   const port = await choosePort(settings)

@@ -7,7 +7,7 @@ import { withClient } from './connect.js'
 const AGAIN_MS = 500
 
 /** Started next to its database, a process is often the faster of the two. */
-export interface Patience {
+export interface WaitOptions {
   readonly ms: number
   readonly signal: AbortSignal
   /** Called when the reason changes. */
@@ -18,35 +18,36 @@ export interface Patience {
  * Resolves when the server accepts connections. What the server itself rejects, such as a wrong password, is thrown
  * at once: waiting does not change it.
  */
-export function waitForDatabase(url: string, patience: Patience): Promise<void> {
-  const isAway = (error: unknown) => error instanceof VitrinaError && error.code === 'DATABASE_UNAVAILABLE'
-  return patiently(() => withClient(url, async () => {}), isAway, patience)
+export function waitForDatabase(url: string, options: WaitOptions): Promise<void> {
+  const isUnreachable = (error: unknown) =>
+    error instanceof VitrinaError && error.code === 'DATABASE_UNAVAILABLE'
+  return retry(() => withClient(url, async () => {}), isUnreachable, options)
 }
 
 /**
  * Resolves when a login of Vitrina finds the meta store at the version that this program needs. Also waits for
  * rejected logins: before the first migration the login does not exist, or has another password.
  */
-export function waitForStore(url: string, patience: Patience): Promise<void> {
-  const look = () =>
+export function waitForStore(url: string, options: WaitOptions): Promise<void> {
+  const connect = () =>
     withClient(url, async (client) => {
       await checkServer(client, url)
       await requireMigrated(async (sql) => (await client.query(sql)).rows)
     })
-  return patiently(look, (error) => !isForGood(error), patience)
+  return retry(connect, (error) => !isPermanent(error), options)
 }
 
 /** A server of another version, or one without a pooler in front, is another address. */
-function isForGood(error: unknown): boolean {
+function isPermanent(error: unknown): boolean {
   return (
     error instanceof VitrinaError && (error.code === 'SERVER_TOO_OLD' || error.code === 'POOLER_UNSUITABLE')
   )
 }
 
-async function patiently(
+async function retry(
   attempt: () => Promise<void>,
-  isPassing: (error: unknown) => boolean,
-  { ms, signal, onWait }: Patience,
+  isTemporary: (error: unknown) => boolean,
+  { ms, signal, onWait }: WaitOptions,
 ): Promise<void> {
   const until = performance.now() + ms
   let reason = ''
@@ -54,7 +55,7 @@ async function patiently(
     try {
       return await attempt()
     } catch (error) {
-      if (!isPassing(error) || performance.now() >= until) throw error
+      if (!isTemporary(error) || performance.now() >= until) throw error
       const { message } = error as Error
       if (message !== reason) onWait(message)
       reason = message

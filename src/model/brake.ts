@@ -1,8 +1,15 @@
 import { VitrinaError } from './errors.js'
 
+interface Deletion {
+  readonly deleted: number
+  /** The number of rows before. */
+  readonly size: number
+  /** The share that may be deleted. */
+  readonly brake: number
+}
+
 /** An empty source is more often an upstream error than an intended empty mart. */
-// biome-ignore lint/complexity/useMaxParams: until its callers in src/transfers pass an object.
-export function requireBelowBrake(mart: string, deleted: number, size: number, brake: number): void {
+export function requireBelowBrake(mart: string, { deleted, size, brake }: Deletion): void {
   if (deleted <= size * brake) return
   throw new VitrinaError(
     'BRAKE',

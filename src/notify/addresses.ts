@@ -41,10 +41,10 @@ const TUNNELS: readonly Network[] = [
 const never = listOf([...NEVER, ...TUNNELS])
 const internal = listOf(INTERNAL)
 
-export type Reach = 'public' | 'internal' | 'never'
+export type AddressKind = 'public' | 'internal' | 'never'
 
 /** Where an address leads. An IPv4 address that is written as IPv6 (::ffff:127.0.0.1) counts as what it is. */
-export function reachOf(address: string): Reach {
+export function reachOf(address: string): AddressKind {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   // BlockList checks ::ffff:a.b.c.d against the networks of IPv4 too.
   if (isIP(address) === 0 || never.check(address, family)) return 'never'

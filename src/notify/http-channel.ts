@@ -23,8 +23,8 @@ export function accepted(
   { status, text, retrySeconds }: Answer,
   secrets: readonly string[] = [],
 ): string {
-  const said = shortened(withoutSecrets(text, [...secretsOf(url), ...secrets]))
-  const answer = `${url.hostname} responded with ${status}${said === '' ? '' : `: ${said}`}`
+  const body = shortened(withoutSecrets(text, [...secretsOf(url), ...secrets]))
+  const answer = `${url.hostname} responded with ${status}${body === '' ? '' : `: ${body}`}`
   if (status >= 200 && status < 300) return answer
   const hint = HINTS[status] ?? 'Check the address and the secret of the channel.'
   if (retrySeconds !== null) throw new RetryLater(answer, hint, retrySeconds)

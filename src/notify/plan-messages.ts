@@ -1,5 +1,11 @@
 import type { NotificationRule } from '../model/notification.js'
-import type { MessagePlan, PlannedMessage, RecentMessage, Waiting, WaitingEvent } from '../ports/outbox.js'
+import type {
+  MessagePlan,
+  PlannedMessage,
+  RecentMessage,
+  WaitingEvent,
+  WaitingEvents,
+} from '../ports/outbox.js'
 import { isQuiet } from './quiet-hours.js'
 
 const HOUR_MS = 3_600_000
@@ -9,7 +15,7 @@ const HOUR_MS = 3_600_000
  * a message. The first message waits group_seconds for more of them, the next one repeat_seconds: an outage is one
  * message at once and a summary later. Quiet hours and max_per_hour delay messages further; events wait and are not lost.
  */
-export function planMessages({ now, rules, events, recent }: Waiting): MessagePlan {
+export function planMessages({ now, rules, events, recent }: WaitingEvents): MessagePlan {
   const known = new Map(rules.filter(({ enabled }) => enabled).map((rule) => [rule.id, rule]))
   const kept = events.filter((event) => known.has(event.ruleId) && !isUnneeded(event))
   const messages = [...known.values()].flatMap((rule) => {

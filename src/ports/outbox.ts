@@ -20,7 +20,7 @@ export interface RecentMessage {
   readonly createdAt: string
 }
 
-export interface Waiting {
+export interface WaitingEvents {
   /** By the clock of the database. */
   readonly now: Date
   readonly rules: readonly NotificationRule[]
@@ -55,7 +55,7 @@ export type Delivery =
 /** What the dispatcher needs of the meta store. Any number of APIs may call it at the same time. */
 export interface Outbox {
   /** Composes messages from waiting events, in one transaction. Returns how many. */
-  group(plan: (waiting: Waiting) => MessagePlan): Promise<number>
+  group(plan: (waiting: WaitingEvents) => MessagePlan): Promise<number>
   /** Messages that are due, leased to this process: if it dies, another one gets them after the lease. */
   claim(most: number, leaseSeconds: number): Promise<ClaimedMessage[]>
   /** False: the lease has expired and another process has claimed the message since. */

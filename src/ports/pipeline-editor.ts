@@ -22,7 +22,7 @@ export interface PipelineEdit {
 /** Decides about a change while the pipeline is locked. Throws to leave it unchanged. */
 export type Decide = (current: Pipeline, hasCheckpoint: boolean) => PipelineEdit
 
-export interface Checkpoint {
+export interface CheckpointValue {
   readonly lastProcessedKey: string | null
   readonly lastProcessedId: string | null
 }
@@ -64,7 +64,7 @@ export interface PipelineEditor {
   /** False: the pipeline does not exist. Throws while it is running, and if `check` does. */
   remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean>
   /** Sets the checkpoint; `decide` checks the pipeline first. Null: the pipeline does not exist. */
-  reset(id: string, author: Author, decide: (current: Pipeline) => Checkpoint): Promise<State | null>
+  reset(id: string, author: Author, decide: (current: Pipeline) => CheckpointValue): Promise<State | null>
   /** Records a request to reload the configuration. Null: the pipeline does not exist. */
   reload(id: string, author: Author): Promise<Pipeline | null>
   listVersions(id: string, page: { limit: number; cursor?: string }): Promise<Page<PipelineVersion>>

@@ -22,7 +22,7 @@ export interface SessionUse {
    * Only sessions with the same purpose get the connection later. What is known about a mart belongs to the connections
    * to its two sides: a run that gets them the other way around, or that of a change log, has to find it out again.
    */
-  readonly purpose: 'source' | 'target' | 'log' | 'look'
+  readonly purpose: 'source' | 'target' | 'log' | 'inspection'
 }
 
 /** Opens the sessions of a run, or returns those that a group shares. */

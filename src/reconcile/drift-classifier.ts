@@ -1,8 +1,8 @@
 import type { Committed } from '../checkpoints/checkpoint.js'
-import type { ChangeTrace } from './change-trace.js'
 import type { ReadProgress } from './read-progress.js'
 import type { RowWriter, RowWriters } from './row-writers.js'
 import { type KeyTexts, serializeKey } from './side.js'
+import type { SourceChanges } from './source-changes.js'
 
 /** A row that differs, with what each side records about it. */
 export interface Difference {
@@ -31,7 +31,7 @@ type Cause = 'drift' | 'on its way' | 'undecided'
 
 interface ClassifierParts {
   readonly progress: ReadProgress
-  readonly trace: ChangeTrace
+  readonly trace: SourceChanges
   readonly writers: RowWriters
   /** Whether a run has begun or ended since `progress` was read. Then it may have written rows that are compared. */
   readonly hasRunSince: () => Promise<boolean>
@@ -44,7 +44,7 @@ interface ClassifierParts {
  */
 export class DriftClassifier {
   #progress: ReadProgress
-  readonly #trace: ChangeTrace
+  readonly #trace: SourceChanges
   readonly #writers: RowWriters
   readonly #hasRunSince: () => Promise<boolean>
 

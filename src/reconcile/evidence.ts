@@ -6,11 +6,11 @@ import { committedBy, isComparable, momentOf } from '../sources/postgres/changes
 import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
 import { type Activity, activityOf } from './activity.js'
-import { ChangeTrace } from './change-trace.js'
 import { DriftClassifier } from './drift-classifier.js'
 import { readProgressOf } from './read-progress.js'
 import { NO_ROW_WRITERS, type RowWriters, VersionWriters } from './row-writers.js'
 import type { ComparedColumn } from './side.js'
+import { SourceChanges } from './source-changes.js'
 
 interface EvidenceParts {
   readonly source: Session
@@ -57,7 +57,7 @@ export class Evidence {
       },
       checkpoint,
     )
-    const trace = new ChangeTrace({ session: source, key, compared, relations: this.#facts.relations })
+    const trace = new SourceChanges({ session: source, key, compared, relations: this.#facts.relations })
     this.#writers ??= hasRowVersions ? await VersionWriters.find(target, pipeline.id) : NO_ROW_WRITERS
     const hasRunSince = async () => {
       const later = await activityOf(main, pipeline.id)

@@ -12,7 +12,7 @@ import {
 const ROWS_AT_ONCE = 200_000
 
 /** The two sides of a comparison and the classifier of their differences. */
-export interface Comparison {
+export interface DriftSearch {
   readonly source: ComparedSide
   readonly target: ComparedSide
   /** Everything that `work` reads from the source is read in one snapshot. */
@@ -26,7 +26,7 @@ export interface Comparison {
  * keys, computed inside each database, then the rows of the buckets whose checksums differ. Differing rows are read a
  * second time, so that a row written in between is not reported as drift.
  */
-export async function findDrift(comparison: Comparison): Promise<Classification> {
+export async function findDrift(comparison: DriftSearch): Promise<Classification> {
   const { source, target } = comparison
   const [there, here] = await Promise.all([source.checksums(), target.checksums()])
   const suspicious = [...new Set([...there.keys(), ...here.keys()])].filter(
@@ -46,7 +46,7 @@ export async function findDrift(comparison: Comparison): Promise<Classification>
  * row cannot disappear between comparison and classification.
  */
 export async function recheck(
-  { source, target, classifier, inOneSnapshot }: Comparison,
+  { source, target, classifier, inOneSnapshot }: DriftSearch,
   keys: readonly KeyTexts[],
 ): Promise<Classification> {
   if (keys.length === 0) return merged([])

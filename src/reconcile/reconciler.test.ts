@@ -68,7 +68,7 @@ describe('R5.5 reconcile', () => {
     expect(result.deep).toMatchObject({ missing: { count: 0 }, extra: { count: 0 }, different: { count: 0 } })
   })
 
-  it('names exactly the rows that were deleted, changed and added behind its back', async () => {
+  it('names exactly the rows that other sessions deleted, changed and added', async () => {
     const { database, compare } = await aMart()
     const ids = (
       await database.query<{ id: string }>('SELECT id FROM analytics.ratings ORDER BY id LIMIT 7')

@@ -13,7 +13,7 @@ import { READ_ONLY, Session } from '../postgres/session.js'
 import type { Classification, Difference } from './drift-classifier.js'
 import { findDrift, recheck } from './find-drift.js'
 import type { KeyTexts } from './side.js'
-import { type Sides, sidesFor } from './sides.js'
+import { type ReconciledSides, sidesFor } from './sides.js'
 
 export interface ReconcilerSettings {
   /** Reads the sources, and the marts of the main database. */
@@ -91,7 +91,7 @@ export class MartReconciler implements Reconciler {
   async #between<T>(
     pipeline: Pipeline,
     signal: AbortSignal,
-    compare: (sides: Sides) => Promise<T>,
+    compare: (sides: ReconciledSides) => Promise<T>,
   ): Promise<T> {
     requirePlan(pipeline)
     const { connections, readerUrl, martUrl } = this.#settings

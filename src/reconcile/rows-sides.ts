@@ -10,7 +10,7 @@ import { quoteIdentifier } from '../sql/identifiers.js'
 import type { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList, where } from '../sql/selection.js'
 import { ScannedSide } from './scanned-side.js'
-import { type ComparedColumn, inKeys, type KeyTexts, type Side, serializeKey } from './side.js'
+import { type ComparedColumn, inKeys, type KeyTexts, serializeKey, type TableSide } from './side.js'
 
 /** A source that is compared row by row, because no database has its rows in their final form. */
 export interface TransformedSource {
@@ -26,7 +26,7 @@ export interface TransformedSource {
 export function rowsOfSource(
   from: TransformedSource,
   digestsOf: (rows: readonly TextValues[]) => Promise<readonly RowDigest[]>,
-  control: Side,
+  control: TableSide,
 ): ScannedSide {
   const { source, query, columns, chain, key } = from
   const changed = async (batch: RowBatch) => (chain === null ? batch : await chain.run(batch)).rows
@@ -94,7 +94,7 @@ export function asTableHolds(
 export function rowsOfTable(
   session: Session,
   table: Target,
-  { compared, control }: { readonly compared: readonly ComparedColumn[]; readonly control: Side },
+  { compared, control }: { readonly compared: readonly ComparedColumn[]; readonly control: TableSide },
 ): ScannedSide {
   const digest = tableDigest(table, compared)
   const texts = compared.map(({ name }) => `${quoteIdentifier(name)}::text`)

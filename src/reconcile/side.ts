@@ -45,7 +45,7 @@ const HAS_MIN =
  * One side of a comparison: the query in the source, or the table of the mart. Fingerprints and their sums are computed
  * inside the database; only differing rows are transferred.
  */
-export class Side implements ComparedSide {
+export class TableSide implements ComparedSide {
   readonly #rows: (text: string) => Promise<TextRow[]>
   readonly #relation: string
   readonly #columns: readonly ComparedColumn[]

@@ -9,9 +9,9 @@ import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import { asRelation, type Column, requireColumn } from '../sql/selection.js'
 import { Evidence } from './evidence.js'
-import type { Comparison } from './find-drift.js'
+import type { DriftSearch } from './find-drift.js'
 import { asTableHolds, notThere, rowsOfSink, rowsOfSource, rowsOfTable } from './rows-sides.js'
-import { type ComparedColumn, Side } from './side.js'
+import { type ComparedColumn, TableSide } from './side.js'
 
 /** What both sides are built from. */
 export interface ComparisonParts {
@@ -32,11 +32,11 @@ export interface SideRules {
   readonly transforms: TransformHosts
 }
 
-export interface Sides extends Comparison {
+export interface ReconciledSides extends DriftSearch {
   readonly key: readonly string[]
 }
 
-type SidesOf = Omit<Sides, 'inOneSnapshot'>
+type SidesOf = Omit<ReconciledSides, 'inOneSnapshot'>
 
 /** Compares inside the databases where both can hash their rows, otherwise row by row. */
 export async function sidesFor(parts: ComparisonParts, { targets, transforms }: SideRules): Promise<SidesOf> {
@@ -67,14 +67,20 @@ function tableSides(parts: ComparisonParts, columns: readonly Column[], table: T
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
   return {
-    source: new Side({
+    source: new TableSide({
       session: source,
       side: 'source',
       relation: asRelation(query),
       columns: compared,
       key,
     }),
-    target: new Side({ session: target, side: 'target', relation: table.quoted, columns: compared, key }),
+    target: new TableSide({
+      session: target,
+      side: 'target',
+      relation: table.quoted,
+      columns: compared,
+      key,
+    }),
     classifier: classifierFor(parts, columns, { martKey: table.key, key, hasRowVersions: true }),
     key: table.key,
   }
@@ -89,14 +95,20 @@ function transformedSides(
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
   const read = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
-  const control = new Side({
+  const control = new TableSide({
     session: source,
     side: 'source',
     relation: asRelation(query),
     columns,
     key: read,
   })
-  const mart = new Side({ session: target, side: 'target', relation: table.quoted, columns: compared, key })
+  const mart = new TableSide({
+    session: target,
+    side: 'target',
+    relation: table.quoted,
+    columns: compared,
+    key,
+  })
   return {
     source: rowsOfSource(
       { source, query, columns, chain, key: read },
@@ -120,7 +132,7 @@ async function sinkSides(
   closing.push(() => sink.close())
   if (!(await sink.examine()).exists) throw notThere(finalTarget(pipeline))
   const key = names.map((name) => requireColumn(columns, name, 'key_columns'))
-  const control = new Side({
+  const control = new TableSide({
     session: source,
     side: 'source',
     relation: asRelation(query),
@@ -144,7 +156,7 @@ function classifierFor(
   { source, target, main, pipeline, query }: ComparisonParts,
   columns: readonly Column[],
   mart: { martKey: readonly string[]; key: readonly ComparedColumn[]; hasRowVersions: boolean },
-): Comparison['classifier'] {
+): DriftSearch['classifier'] {
   const evidence = new Evidence({ source, target, main, pipeline, query, columns, ...mart })
   return () => evidence.classifier()
 }

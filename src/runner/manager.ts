@@ -53,7 +53,7 @@ export class PipelineManager {
     await this.#beat()
     this.#parts.events.runnerStarted(this.#parts.runner)
     this.#parts.wakeups.start(() => this.#wake())
-    this.#loop = this.#forever()
+    this.#loop = this.#loopUntilStopped()
     this.#pulse = setInterval(() => {
       // The next tick reports an unavailable meta store.
       this.#beating = this.#beat().catch(() => {})
@@ -71,13 +71,13 @@ export class PipelineManager {
     this.#stopping = true
     dispatcher.stop()
     this.#wake()
-    const patience = setTimeout(() => {
+    const grace = setTimeout(() => {
       dispatcher.cut()
       worker.cut()
     }, graceMs)
     await this.#loop
     await Promise.all([...this.#running.keys(), ...this.#live])
-    clearTimeout(patience)
+    clearTimeout(grace)
     clearInterval(this.#pulse)
     await this.#beating
     await wakeups.stop()
@@ -85,7 +85,7 @@ export class PipelineManager {
     events.runnerStopped(runner)
   }
 
-  async #forever(): Promise<void> {
+  async #loopUntilStopped(): Promise<void> {
     while (!this.#stopping) {
       // Armed before the tick: a wake-up during the tick must not be lost.
       const nap = this.#nap()

@@ -5,7 +5,7 @@ import { isDetermined } from './determined.js'
 import { type Meaning, meaningOf, plainUse } from './expression.js'
 import { visibleColumn } from './names.js'
 import { lastNameOf, listOf, namesOf, nodeOf, walk } from './tree.js'
-import { tellsPeersApart } from './unsteady.js'
+import { distinguishesPeers } from './unsteady.js'
 import type { Here, Work } from './work.js'
 import { textOf } from './write-expression.js'
 
@@ -70,7 +70,7 @@ export class RowLists {
     const clause = listOf(this.#select.distinctClause).filter((each) => nodeOf(each).kind !== '')
     if (clause.length === 0) return []
     const order = listOf(this.#select.sortClause).map((each) => nodeOf(each).node.node)
-    const ties = this.#tellsRowsApart([...clause, ...order])
+    const ties = this.#distinguishesRows([...clause, ...order])
       ? null
       : 'DISTINCT ON may keep another one of the rows that are equal in ORDER BY.'
     return [{ texts: new Set(this.#textsOf(clause)), reason: 'it is not in DISTINCT ON', ties }]
@@ -97,7 +97,7 @@ export class RowLists {
   #limit(): RowList[] {
     if (!isLimited(this.#select)) return []
     const order = listOf(this.#select.sortClause).map((each) => nodeOf(each).node.node)
-    const ties = this.#tellsRowsApart(order) ? null : LIMIT_TIES
+    const ties = this.#distinguishesRows(order) ? null : LIMIT_TIES
     return [{ texts: new Set(), reason: BEHIND_LIMIT, ties }]
   }
 
@@ -133,16 +133,16 @@ export class RowLists {
 
   #peers(call: Tree, over: Tree): string | null {
     const name = lastNameOf(call.funcname)
-    if (!tellsPeersApart(name, over)) return null
+    if (!distinguishesPeers(name, over)) return null
     const order = windowClause(this.#select, over, 'orderClause').map((each) => nodeOf(each).node.node)
     const partition = windowClause(this.#select, over, 'partitionClause')
-    return this.#tellsRowsApart([...partition, ...order])
+    return this.#distinguishesRows([...partition, ...order])
       ? null
       : `${name}() may number rows that are equal in its ORDER BY differently.`
   }
 
   /** Whether no two rows are equal in these expressions. */
-  #tellsRowsApart(expressions: readonly unknown[]): boolean {
+  #distinguishesRows(expressions: readonly unknown[]): boolean {
     const grouped = listOf(this.#select.groupClause)
     if (grouped.length > 0) {
       const texts = this.#textsOf(expressions)

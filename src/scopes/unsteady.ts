@@ -12,15 +12,17 @@ const SUMMING: ReadonlySet<string> = new Set(
   `sum avg stddev stddev_pop stddev_samp variance var_pop var_samp corr covar_pop covar_samp regr_avgx regr_avgy
   regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy`.split(/\s+/),
 )
-const TELLING_PEERS: ReadonlySet<string> = new Set(
+const DISTINGUISHING_PEERS: ReadonlySet<string> = new Set(
   'row_number ntile lag lead first_value last_value nth_value'.split(/\s+/),
 )
 /** PostgreSQL's FRAMEOPTION_ROWS: the frame counts rows, peers or not. */
 const ROWS_FRAME = 0x4
 
 /** Whether a window function distinguishes peers: rows that are equal in the ORDER BY of its window. */
-export function tellsPeersApart(name: string, over: Tree): boolean {
-  return TELLING_PEERS.has(name) || (Number(over.frameOptions ?? 0) & ROWS_FRAME) !== 0 || ORDERED.has(name)
+export function distinguishesPeers(name: string, over: Tree): boolean {
+  return (
+    DISTINGUISHING_PEERS.has(name) || (Number(over.frameOptions ?? 0) & ROWS_FRAME) !== 0 || ORDERED.has(name)
+  )
 }
 
 interface Calls {

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Submission, SubmissionEnd } from '../ports/part-engine.js'
 
 /** How long the driver may take to leave the cluster before it is killed. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 const LOOK_EVERY_MS = 50
 const KEPT_LINES = 15
 const LONGEST_LINE = 500
@@ -49,8 +49,8 @@ export class SparkSubmission implements Submission {
   async stop(): Promise<void> {
     if (this.#child.pid === undefined) return this.#closed
     this.#signal('SIGTERM')
-    const patience = wait(PATIENCE_MS, 'late', { ref: false })
-    if ((await Promise.race([this.#whenGone(), patience])) === 'late') this.#signal('SIGKILL')
+    const timeout = wait(TIMEOUT_MS, 'late', { ref: false })
+    if ((await Promise.race([this.#whenGone(), timeout])) === 'late') this.#signal('SIGKILL')
     await this.#closed
   }
 

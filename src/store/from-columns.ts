@@ -1,12 +1,12 @@
 import { camelCase, type SnakeCase } from '../model/camel-case.js'
 
 /** A row of the database whose columns are called like the properties of `T`. */
-export type Columns<T> = { -readonly [P in keyof T & string as SnakeCase<P>]: T[P] }
+export type SnakeCaseRow<T> = { -readonly [P in keyof T & string as SnakeCase<P>]: T[P] }
 
 const PROPERTIES = new Map<string, string>()
 
 /** Renames the columns of a row: `run_id` becomes `runId`. */
-export function fromColumns<T extends object>(row: Columns<T>): T {
+export function fromColumns<T extends object>(row: SnakeCaseRow<T>): T {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [propertyOf(column), value])) as T
 }
 

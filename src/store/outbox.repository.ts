@@ -5,8 +5,8 @@ import type {
   MessagePlan,
   Outbox,
   RecentMessage,
-  Waiting,
   WaitingEvent,
+  WaitingEvents,
 } from '../ports/outbox.js'
 import { redactText } from '../telemetry/redact.js'
 import type { Database, Queryable } from './database.js'
@@ -57,7 +57,7 @@ export class OutboxRepository implements Outbox {
     this.#now = now ?? null
   }
 
-  async group(plan: (waiting: Waiting) => MessagePlan): Promise<number> {
+  async group(plan: (waiting: WaitingEvents) => MessagePlan): Promise<number> {
     // Most rounds find nothing: one index lookup, without a transaction.
     const some = await this.#database.query(
       'SELECT FROM etl.etl_outbox WHERE message_id IS NULL AND NOT dropped LIMIT 1',
@@ -93,7 +93,7 @@ export class OutboxRepository implements Outbox {
     })
   }
 
-  async #waiting(session: Queryable): Promise<Waiting> {
+  async #waiting(session: Queryable): Promise<WaitingEvents> {
     // A share for each rule: the events of one that waits for the morning must not keep those of others from being sent.
     // SKIP LOCKED: a running batch may still be adding rows to an event of the quarantine.
     const events = await session.query<

@@ -137,7 +137,7 @@ async function alterLogin(
   { connections, password }: { connections: number; password: string | null },
 ): Promise<void> {
   const secret = password === null ? '' : `PASSWORD ${quoteLiteral(scramVerifier(password))}`
-  // One login that takes all connections would keep the others out, and the administrator who comes to look.
+  // One login that takes all connections would keep the others out, including the administrator.
   const limit = `CONNECTION LIMIT ${connections}`
   await retryConcurrent(() =>
     client.query(`ALTER ROLE ${quoteIdentifier(name)} LOGIN INHERIT ${secret} ${limit}`),

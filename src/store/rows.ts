@@ -4,7 +4,7 @@ import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
 import { type PipelineColumns, specOf } from '../model/pipeline-spec.js'
 import type { Run } from '../model/run.js'
 import type { PipelineStatus } from '../model/status.js'
-import { type Columns, fromColumns } from './from-columns.js'
+import { fromColumns, type SnakeCaseRow } from './from-columns.js'
 
 /** Timestamps are read as text: a JS Date drops microseconds. */
 export const PIPELINE_COLUMNS = `
@@ -48,7 +48,7 @@ export const RUN_COLUMNS = `
   r.batches, r.parts_total, r.parts_done, r.error, r.error_code, r.error_hint, r.held_back, CASE WHEN r.status <> 'REQUESTED' THEN NULL WHEN p.current_run_id = r.id THEN etl.why_waiting(p.id) ELSE etl.why_held(p.id) END AS waiting, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
   split_part(r.traceparent, '-', 2) AS trace_id, r.attempts`
 
-export type RunRow = Columns<Omit<Run, 'cost'>> & {
+export type RunRow = SnakeCaseRow<Omit<Run, 'cost'>> & {
   cost_blocks_read: number | null
   cost_wal_bytes: number | null
 }

@@ -1,6 +1,6 @@
 import type { VitrinaError } from '../model/errors.js'
 import { aboutError } from './facts.js'
-import type { Fields, Logger } from './log.js'
+import type { LogFields, Logger } from './log.js'
 
 /** What happens while changes are captured, one method for each fact. */
 export class CaptureEvents {
@@ -10,16 +10,16 @@ export class CaptureEvents {
     this.#log = log
   }
 
-  claimed(source: string, facts: Fields): void {
+  claimed(source: string, facts: LogFields): void {
     this.#log.info('Capturing changes.', { source, ...facts })
   }
 
-  slotCreated(source: string, facts: Fields): void {
+  slotCreated(source: string, facts: LogFields): void {
     this.#log.info('Created a replication slot.', { source, ...facts })
   }
 
   /** A new slot and a new generation: every pipeline of the source compares its mart as a whole once. */
-  generationStarted(source: string, facts: Fields): void {
+  generationStarted(source: string, facts: LogFields): void {
     this.#log.warn(
       'The change log starts over. Pipelines of this source compare their marts as a whole once.',
       {
@@ -36,7 +36,7 @@ export class CaptureEvents {
     })
   }
 
-  gaveUp(source: string, facts: Fields): void {
+  gaveUp(source: string, facts: LogFields): void {
     this.#log.error('The slot held too much WAL on the source and was dropped.', { source, ...facts })
   }
 

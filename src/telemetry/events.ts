@@ -17,7 +17,7 @@ import type { PartClaim, PartPlan, PartRecord } from '../model/part.js'
 import type { Proof } from '../model/reconcile.js'
 import { type FailedAudit, type HeldBack, noRunnerFor, type RunCost } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
-import type { Fields, Logger } from './log.js'
+import type { LogFields, Logger } from './log.js'
 import type { Meter } from './meter.js'
 import { RunTraces } from './run-traces.js'
 import { NO_TRACER, type Tracer } from './trace.js'
@@ -335,7 +335,7 @@ export class Events {
     this.#log.error('Tick failed.', aboutError(error))
   }
 
-  #about(claim: Claim): Fields {
+  #about(claim: Claim): LogFields {
     const traceId = this.#traces.idOf(claim)
     return traceId === null ? aboutRun(claim) : { ...aboutRun(claim), trace_id: traceId }
   }

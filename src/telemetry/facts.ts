@@ -1,15 +1,15 @@
 import type { Claim } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { type RowCounts, rowsWritten } from '../model/run.js'
-import type { Fields } from './log.js'
+import type { LogFields } from './log.js'
 
 /** The run of a log line: the same fields everywhere, so that one search finds all its lines. */
-export function aboutRun(claim: Claim): Fields {
+export function aboutRun(claim: Claim): LogFields {
   const { pipeline, runId, attempt } = claim
   return { pipeline: pipeline.name, pipeline_id: pipeline.id, run_id: runId, attempt }
 }
 
-export function aboutRows(rows: RowCounts): Fields {
+export function aboutRows(rows: RowCounts): LogFields {
   return {
     rows: rows.read,
     rows_written: rowsWritten(rows),
@@ -20,7 +20,7 @@ export function aboutRows(rows: RowCounts): Fields {
   }
 }
 
-export function aboutError(error: Error): Fields {
+export function aboutError(error: Error): LogFields {
   if (!(error instanceof VitrinaError)) return { err: error }
   const sqlstate = error.sqlstate === null ? {} : { sqlstate: error.sqlstate }
   return { code: error.code, ...sqlstate, hint: error.hint, err: error }

@@ -4,7 +4,7 @@ import { FINAL_STATUSES, type PipelineTotals, type Pulse } from '../model/totals
 import * as families from './families.js'
 
 /** The current state of all runners and pipelines, from the meta store. */
-export interface Fleet {
+export interface FleetState {
   readonly totals: readonly PipelineTotals[]
   readonly pulse: Pulse
   readonly sources: readonly CapturedSource[]
@@ -20,7 +20,7 @@ interface Sample {
  * The state of the fleet as Prometheus text. Null: the meta store did not respond, and only that is reported. The
  * first `most` pipelines have their own series; the others are counted together.
  */
-export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY): string {
+export function fleetText(fleet: FleetState | null, most = Number.POSITIVE_INFINITY): string {
   const up = familyText(families.META_STORE_UP, [{ value: fleet === null ? 0 : 1 }])
   if (fleet === null) return up
   const { totals, pulse, sources } = fleet

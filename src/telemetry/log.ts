@@ -3,16 +3,16 @@ import { prettyLine } from './pretty.js'
 import { redactFields, redactText } from './redact.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
-export type Fields = Readonly<Record<string, unknown>>
+export type LogFields = Readonly<Record<string, unknown>>
 
 /** Log lines for people and for machines. Secrets are hidden in every line. */
 export interface Logger {
-  debug(msg: string, fields?: Fields): void
-  info(msg: string, fields?: Fields): void
-  warn(msg: string, fields?: Fields): void
-  error(msg: string, fields?: Fields): void
+  debug(msg: string, fields?: LogFields): void
+  info(msg: string, fields?: LogFields): void
+  warn(msg: string, fields?: LogFields): void
+  error(msg: string, fields?: LogFields): void
   /** A logger that adds these fields to each of its lines. */
-  child(fields: Fields): Logger
+  child(fields: LogFields): Logger
 }
 
 export interface LogOptions {
@@ -49,27 +49,27 @@ class PinoLog implements Logger {
     this.#pino = log
   }
 
-  debug(msg: string, fields: Fields = {}): void {
+  debug(msg: string, fields: LogFields = {}): void {
     this.#write('debug', msg, fields)
   }
 
-  info(msg: string, fields: Fields = {}): void {
+  info(msg: string, fields: LogFields = {}): void {
     this.#write('info', msg, fields)
   }
 
-  warn(msg: string, fields: Fields = {}): void {
+  warn(msg: string, fields: LogFields = {}): void {
     this.#write('warn', msg, fields)
   }
 
-  error(msg: string, fields: Fields = {}): void {
+  error(msg: string, fields: LogFields = {}): void {
     this.#write('error', msg, fields)
   }
 
-  child(fields: Fields): Logger {
+  child(fields: LogFields): Logger {
     return new PinoLog(this.#pino.child(redactFields(fields)))
   }
 
-  #write(level: Exclude<LogLevel, 'silent'>, msg: string, fields: Fields): void {
+  #write(level: Exclude<LogLevel, 'silent'>, msg: string, fields: LogFields): void {
     if (this.#pino.isLevelEnabled(level)) this.#pino[level](redactFields(fields), redactText(msg))
   }
 }

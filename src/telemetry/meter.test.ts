@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NO_ROWS } from '../model/run.js'
 import type { PipelineTotals } from '../model/totals.js'
 import { RUN_DURATION } from './families.js'
-import type { Fleet } from './fleet.js'
+import type { FleetState } from './fleet.js'
 import { createMeter } from './meter.js'
 
 const totals: PipelineTotals = {
@@ -18,7 +18,7 @@ const totals: PipelineTotals = {
   watermark: null,
   nextRun: 1_700_000_060,
 }
-const fleet: Fleet = {
+const fleet: FleetState = {
   totals: [totals],
   sources: [],
   pulse: { heartbeat: null, runners: 2, slots: 8, oldestRequest: null },

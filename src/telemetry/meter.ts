@@ -5,7 +5,7 @@ import type { ChannelState } from '../model/notification.js'
 import type { RunCost } from '../model/run.js'
 import type { FinalStatus } from '../model/totals.js'
 import * as families from './families.js'
-import { type Fleet, fleetText } from './fleet.js'
+import { type FleetState, fleetText } from './fleet.js'
 
 export interface HttpRequest {
   readonly method: string
@@ -40,7 +40,7 @@ export interface Meter {
    * Prometheus text. If the fleet is given, its totals replace those of this process: the API executes nothing, and
    * if a runner shares its process, the same name must not appear twice. Null: the meta store could not be queried.
    */
-  text(fleet?: Fleet | null, most?: number): Promise<string>
+  text(fleet?: FleetState | null, most?: number): Promise<string>
 }
 
 interface MeterOptions {
@@ -152,7 +152,7 @@ class PrometheusMeter implements Meter {
     }
   }
 
-  async text(fleet?: Fleet | null, most: number = this.#most): Promise<string> {
+  async text(fleet?: FleetState | null, most: number = this.#most): Promise<string> {
     const shared = fleet === undefined ? await this.#shared.metrics() : fleetText(fleet, most)
     return `${await this.#own.metrics()}\n${shared}`
   }

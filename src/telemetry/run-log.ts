@@ -1,5 +1,5 @@
 import type { RunLogLine } from '../model/history.js'
-import type { Fields, Logger } from './log.js'
+import type { LogFields, Logger } from './log.js'
 import { redactFields, redactText } from './redact.js'
 
 /** A logger that also passes on every line about a run, with secrets hidden. */
@@ -10,38 +10,38 @@ export function keepingRunLines(log: Logger, keep: (line: Omit<RunLogLine, 'id'>
 class KeepingLog implements Logger {
   readonly #log: Logger
   readonly #keep: (line: Omit<RunLogLine, 'id'>) => void
-  readonly #fields: Fields
+  readonly #fields: LogFields
 
-  constructor(log: Logger, keep: (line: Omit<RunLogLine, 'id'>) => void, fields: Fields) {
+  constructor(log: Logger, keep: (line: Omit<RunLogLine, 'id'>) => void, fields: LogFields) {
     this.#log = log
     this.#keep = keep
     this.#fields = fields
   }
 
-  debug(msg: string, fields: Fields = {}): void {
+  debug(msg: string, fields: LogFields = {}): void {
     this.#log.debug(msg, fields)
   }
 
-  info(msg: string, fields: Fields = {}): void {
+  info(msg: string, fields: LogFields = {}): void {
     this.#log.info(msg, fields)
     this.#hand('info', msg, fields)
   }
 
-  warn(msg: string, fields: Fields = {}): void {
+  warn(msg: string, fields: LogFields = {}): void {
     this.#log.warn(msg, fields)
     this.#hand('warn', msg, fields)
   }
 
-  error(msg: string, fields: Fields = {}): void {
+  error(msg: string, fields: LogFields = {}): void {
     this.#log.error(msg, fields)
     this.#hand('error', msg, fields)
   }
 
-  child(fields: Fields): Logger {
+  child(fields: LogFields): Logger {
     return new KeepingLog(this.#log.child(fields), this.#keep, { ...this.#fields, ...fields })
   }
 
-  #hand(level: RunLogLine['level'], message: string, fields: Fields): void {
+  #hand(level: RunLogLine['level'], message: string, fields: LogFields): void {
     const {
       run_id: runId,
       pipeline: _name,
@@ -49,7 +49,7 @@ class KeepingLog implements Logger {
       trace_id: _trace,
       err,
       ...rest
-    } = { ...this.#fields, ...fields } as Fields & {
+    } = { ...this.#fields, ...fields } as LogFields & {
       err?: unknown
       run_id?: unknown
       pipeline?: unknown

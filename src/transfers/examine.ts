@@ -39,9 +39,9 @@ export interface Examined extends DescribedQuery {
   readonly modified: readonly Column[]
 }
 
-/** What a query may do, and who decides it. */
+/** What a query may read, and what checks it. */
 export interface SourceRules {
-  readonly judge: QueryGuard
+  readonly guard: QueryGuard
   readonly sourceSchemas: readonly string[]
 }
 
@@ -49,20 +49,20 @@ export interface SourceRules {
 export async function describeSource(
   source: Session,
   pipeline: Pipeline,
-  judge: QueryGuard,
+  guard: QueryGuard,
 ): Promise<DescribedQuery> {
-  return describeAccepted(source, (await acceptedQuery(source, pipeline, judge)).canonical)
+  return describeAccepted(source, (await acceptedQuery(source, pipeline, guard)).canonical)
 }
 
 /** The text to run and the tables that it reads, from the guard. */
 export async function acceptedQuery(
   source: Session,
   pipeline: Pipeline,
-  judge: QueryGuard,
+  guard: QueryGuard,
 ): Promise<AcceptedQuery> {
   const text = readerQuery(pipeline)
   if (text.trim() === '') throw noQuery()
-  return judge.accept(text, source, { isDerived: readsTable(pipeline) })
+  return guard.accept(text, source, { isDerived: readsTable(pipeline) })
 }
 
 export async function describeAccepted(source: Session, query: string): Promise<DescribedQuery> {

@@ -8,9 +8,10 @@ import { onSide } from '../postgres/errors.js'
 import type { SessionOpener } from '../postgres/kept-sessions.js'
 import type { Session } from '../postgres/session.js'
 import { quoteLiteral } from '../sql/identifiers.js'
-import type { Resources } from './attempt.js'
-import { type BatchRunner, batchError } from './batch.js'
+import type { GroupBatches } from './group-batches.js'
+import type { Resources } from './resources.js'
 import type { ChosenRoute } from './routes/choose-route.js'
+import { batchError } from './run-batches.js'
 
 /** It is idle while another session works. */
 const WITHOUT_TIMEOUT = 'SET idle_in_transaction_session_timeout = 0'
@@ -87,7 +88,7 @@ export class GroupSessions {
 /** A member that is prepared. */
 export interface GroupAttempt {
   readonly claim: Claim
-  readonly batches: BatchRunner
+  readonly batches: GroupBatches
   readonly open: () => Promise<Transfer>
 }
 
@@ -125,7 +126,7 @@ export class OpenGroup implements GroupTransfer {
       throw batchError(error)
     })
     failpoint('batch.committed')
-    for (const { batches } of this.#members) await batches.published()
+    for (const { batches } of this.#members) await batches.committed()
   }
 
   async close(): Promise<void> {
@@ -134,7 +135,7 @@ export class OpenGroup implements GroupTransfer {
   }
 }
 
-/** Throws what speaks against a member. The API rejects it before; with SQL anything can be configured. */
+/** Throws if a pipeline cannot be a member. The API rejects it before; with SQL anything can be configured. */
 export function requireGroupable(claim: Claim, choose: () => ChosenRoute): TableRoute {
   const { pipeline } = claim
   try {

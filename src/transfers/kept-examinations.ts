@@ -9,12 +9,12 @@ import type { CreatedMart } from './marts/mart.js'
 const MOST_AGE_MS = 600_000
 
 /** What is found out about a pipeline before its rows are read. */
-export interface Examination<M> {
+export interface KeptExamination<M> {
   readonly examined: Examined
   readonly mart: CreatedMart<M>
 }
 
-interface Kept extends Examination<unknown> {
+interface Kept extends KeptExamination<unknown> {
   readonly pipeline: string
   readonly source: Connection
   readonly marks: { readonly source: CatalogMark; readonly mart: CatalogMark | null }
@@ -38,7 +38,7 @@ export class KeptExaminations {
    * Valid if its query is the text that the guard accepts. The pipeline decides what the mart is written through. One
    * round trip: both marks are compared at once.
    */
-  async find<M>(claim: Claim, { source, session }: Sessions): Promise<Examination<M> | null> {
+  async find<M>(claim: Claim, { source, session }: Sessions): Promise<KeptExamination<M> | null> {
     const kept = this.#kept.get(session.connection)?.get(claim.pipeline.id)
     if (kept === undefined || kept.source !== source.connection) return null
     if (kept.pipeline !== textOf(claim) || performance.now() - kept.at > MOST_AGE_MS) return null
@@ -47,14 +47,14 @@ export class KeptExaminations {
       isUnchanged(source, ofSource),
       mart === null || isUnchanged(session, mart),
     ])
-    return unchanged.every(Boolean) ? (kept as Kept & Examination<M>) : null
+    return unchanged.every(Boolean) ? (kept as Kept & KeptExamination<M>) : null
   }
 
   /** `mark` is that of the mart before it was examined. Nothing is kept that may have changed meanwhile. */
   async keep(
     claim: Claim,
     { source, session }: Sessions,
-    { mark, ...examination }: Examination<unknown> & { readonly mark: CatalogMark },
+    { mark, ...examination }: KeptExamination<unknown> & { readonly mark: CatalogMark },
   ): Promise<void> {
     const traced = examination.examined.trace?.mark ?? null
     if (traced === null) return

@@ -5,8 +5,8 @@ import type { Session } from '../postgres/session.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
-import type { CheckpointState } from './batch.js'
 import type { NextPosition } from './changes/change-source.js'
+import type { CheckpointState } from './checkpoint-state.js'
 
 /** Where the checkpoint is after each batch. This is the only difference between full and incremental passes. */
 export interface Progression {

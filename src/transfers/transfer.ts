@@ -101,7 +101,7 @@ export class RouteTransfer<Rows> implements Transfer {
   recompute(): Step {
     // The sweep computes every row as well.
     if (this.#sweepsEverything) return { name: 'recompute', next: async () => null }
-    return this.#pass('recompute', this.#standingStill())
+    return this.#pass('recompute', this.#fromTheStart())
   }
 
   incrementalPass(): Step {
@@ -184,7 +184,7 @@ export class RouteTransfer<Rows> implements Transfer {
     const start = changes === null ? {} : { start: () => changes.first() }
     if (this.#route.rebuildsAtOnce)
       return new Replace({ name: 'sweep', ...start }, this.#attempt, this.#route)
-    const pass = new Pass('recompute', this.#attempt, this.#route.pass('recompute', this.#standingStill()))
+    const pass = new Pass('recompute', this.#attempt, this.#route.pass('recompute', this.#fromTheStart()))
     return { name: 'sweep', next: async (limit) => (await pass.next(limit)) ?? removal.next() }
   }
 
@@ -230,7 +230,7 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   /** Every row from the beginning, and the checkpoint stays where it is. */
-  #standingStill(): Progression {
+  #fromTheStart(): Progression {
     const { batches } = this.#attempt
     return {
       after: null,

@@ -21,16 +21,10 @@ import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
 import type { Target } from '../sinks/postgres/target.js'
-import {
-  type Attempt,
-  type AttemptOptions,
-  type MartLook,
-  openAttempt,
-  Resources,
-  writingOf,
-} from './attempt.js'
+import { type Attempt, type AttemptOptions, type MartFinder, openAttempt, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
 import { type GroupAttempt, GroupSessions, OpenGroup, requireGroupable } from './group.js'
+import { GroupBatches } from './group-batches.js'
 import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
@@ -39,6 +33,7 @@ import { requireLocal } from './parts/engine-support.js'
 import { RunPart } from './parts/part-transfer.js'
 import { SinkParts } from './parts/sink-parts.js'
 import { TableParts } from './parts/table-parts.js'
+import { Resources } from './resources.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
@@ -71,7 +66,7 @@ type Shared = Pick<
   | 'transforms'
   | 'log'
   | 'resources'
-  | 'joins'
+  | 'inGroup'
 >
 
 export class Transfers implements TransferFactory {
@@ -113,7 +108,7 @@ export class Transfers implements TransferFactory {
         if (sourceUrl !== null && pipeline.sourceConnection === pipeline.targetConnection)
           sessions.shareSnapshot(sourceUrl)
         const opened = { sessions: sessions.ofTarget, sourceSessions: sessions.ofSources }
-        const shared = { ...this.#shared(resources), ...opened, claim, ledger, signal, joins: true }
+        const shared = { ...this.#shared(resources), ...opened, claim, ledger, signal, inGroup: true }
         const attempt = await this.#openAttempt(shared, sourceUrl).catch((error) => {
           throw new MemberFailure(claim, databaseError(error, 'Preparing the run', 'target'))
         })
@@ -123,7 +118,7 @@ export class Transfers implements TransferFactory {
           const current = { ...attempt, isEmpty }
           return way === 'rows' ? this.#tableTransfer(current) : selectionTransfer(current, way)
         }
-        attempts.push({ claim, batches: attempt.batches, open })
+        attempts.push({ claim, batches: batchesOf(attempt), open })
       }
       await sessions.begin()
       return new OpenGroup(attempts, sessions, resources)
@@ -237,7 +232,7 @@ export class Transfers implements TransferFactory {
     return new RouteTransfer(attempt, route, { way: 'rows', cutter })
   }
 
-  #table(pipeline: Pipeline): MartLook<Target> {
+  #table(pipeline: Pipeline): MartFinder<Target> {
     return {
       findMart: (session, columns) =>
         findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
@@ -259,6 +254,12 @@ export class Transfers implements TransferFactory {
   }
 }
 
+/** The batches of a member of a group. */
+function batchesOf({ batches }: Attempt<Target>): GroupBatches {
+  if (batches instanceof GroupBatches) return batches
+  throw new Error('The batches of a member belong to its group.')
+}
+
 async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<Transfer> {
   const route = await SelectionRoute.open(attempt, way)
   return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt, route.isEmpty) })
@@ -266,5 +267,5 @@ async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 're
 
 /** A member of a group is one stream: parts have transactions of their own. */
 async function cutterOf(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter | null> {
-  return attempt.batches.joins ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
+  return attempt.batches.inGroup ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
 }

@@ -24,7 +24,7 @@ type ConfinementSettings = Pick<Settings, 'VITRINA_TASK_ISOLATION' | 'VITRINA_TA
  * access to their memory, descriptors, environment and ptrace. File permissions do not change.
  */
 const OWN_NAMESPACE = ['unshare', '--user', '--map-current-user', '--'] as const
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 export class Confining {
   readonly #isolation: ConfinementSettings['VITRINA_TASK_ISOLATION']
@@ -63,7 +63,7 @@ export class Confining {
 /** Tested instead of computed: mode bits alone would miss namespaces, access lists and mount options. */
 function holds({ prefix, user }: Confinement, test: readonly string[]): Promise<boolean> {
   const [file = '', ...args] = [...prefix, 'test', ...test]
-  const options = { cwd: '/', env: hostEnvironment(), timeout: PATIENCE_MS, ...user }
+  const options = { cwd: '/', env: hostEnvironment(), timeout: TIMEOUT_MS, ...user }
   return new Promise((resolve) => execFile(file, args, options, (error) => resolve(error === null)))
 }
 

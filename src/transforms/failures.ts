@@ -1,6 +1,6 @@
 import { didYouMean } from '../config/suggest.js'
 import { VitrinaError } from '../model/errors.js'
-import type { Problem, Raised, Refused } from './host.js'
+import type { HostProblem, Raised, Refused } from './host.js'
 
 /** Limits for user code. */
 export interface Limits {
@@ -62,7 +62,7 @@ export function notStarted(language: string, how: string): VitrinaError {
 }
 
 /** A file that loaded when the tasks were listed, but no longer does. */
-export function notLoaded(file: string, problem: Pick<Problem, 'line'>): VitrinaError {
+export function notLoaded(file: string, problem: Pick<HostProblem, 'line'>): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_UNKNOWN',
     `${file} can no longer be loaded: ${problem.line}.`,
@@ -72,7 +72,7 @@ export function notLoaded(file: string, problem: Pick<Problem, 'line'>): Vitrina
 
 function ended(
   transform: string,
-  { kind, line }: Pick<Problem, 'kind'> & { readonly line: string },
+  { kind, line }: Pick<HostProblem, 'kind'> & { readonly line: string },
   limits: Limits,
 ): VitrinaError {
   if (kind === 'memory') return tookTooMuch(transform, limits)

@@ -4,7 +4,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Confinement } from './confinement.js'
 import { FrameReader, frameOf } from './frames.js'
-import type { Gone, Host, HostAnswer, HostEvents, Question } from './host.js'
+import type { Gone, Host, HostAnswer, HostEvents, HostRequest } from './host.js'
 import { hostEnvironment } from './host-environment.js'
 import type { HostEvent } from './host-event.js'
 import { killLeftoverProcesses, MARKER } from './leftover-processes.js'
@@ -73,7 +73,7 @@ export class HostProcess implements Host {
     this.#listen()
   }
 
-  ask(question: Question, payload: Buffer | null = null): void {
+  ask(question: HostRequest, payload: Buffer | null = null): void {
     if (!this.#isOver) for (const piece of frameOf(question, payload)) this.#questions.write(piece)
   }
 
@@ -127,8 +127,8 @@ export class HostProcess implements Host {
   }
 
   #pass(answer: HostAnswer | HostEvent, payload: Buffer): void {
-    if (answer.op === 'said') this.#events.said(answer.transform, answer.text)
-    else if (answer.op === 'unsaid') this.#events.unsaid(answer.lines)
+    if (answer.op === 'output') this.#events.output(answer.transform, answer.text)
+    else if (answer.op === 'dropped') this.#events.dropped(answer.lines)
     else if (answer.op === 'working') this.#events.working(answer.transform)
     else if (answer.op === 'gone') void this.#ended(answer.gone)
     else this.#events.answer(answer, payload)
@@ -170,7 +170,7 @@ class OutputStream {
     this.#stream = stream
     this.#events = events
     this.#lines = new OutputLines(nonce, {
-      line: (text) => events.said(this.#transform, text),
+      line: (text) => events.output(this.#transform, text),
       mark: (mark) => this.#marked(mark),
     })
     stream.on('data', (chunk: Buffer) => this.#lines.take(chunk)).on('error', () => {})

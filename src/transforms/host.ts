@@ -17,7 +17,7 @@ export interface LoadedTask {
 }
 
 /** The outcome of user code. After anything but `raised` the host cannot be used again. */
-export interface Problem {
+export interface HostProblem {
   readonly kind: 'raised' | 'exit' | 'memory' | 'process'
   /** The last line of the traceback. */
   readonly line: string
@@ -25,7 +25,7 @@ export interface Problem {
 }
 
 /** Requests to a host. It answers them one at a time, in order. */
-export type Question =
+export type HostRequest =
   | {
       readonly op: 'load'
       readonly folder: string
@@ -46,7 +46,7 @@ export type HostAnswer =
       readonly op: 'loaded'
       readonly file: string
       readonly tasks: readonly LoadedTask[]
-      readonly problem: Problem | null
+      readonly problem: HostProblem | null
     }
   | { readonly op: 'ready' }
   | { readonly op: 'rows'; readonly rows: number }
@@ -54,7 +54,7 @@ export type HostAnswer =
   | Refused
 
 /** A function raised an exception, or exited its host in an orderly way. */
-export interface Raised extends Problem {
+export interface Raised extends HostProblem {
   readonly op: 'failed'
   readonly transform: string
   /** File and line of the user's own code. */
@@ -78,9 +78,9 @@ export interface Refused {
 export interface HostEvents {
   answer(answer: HostAnswer, payload: Buffer): void
   /** A line printed by user code; null: outside any function, or before the first. */
-  said(transform: string | null, text: string): void
+  output(transform: string | null, text: string): void
   /** Number of further lines that were printed but dropped. */
-  unsaid(lines: number): void
+  dropped(lines: number): void
   /** This function has been called. */
   working(transform: string): void
   /** It ended without a request. Reported once, after everything else. */
@@ -96,7 +96,7 @@ export interface Gone {
 
 /** Runs functions of users. */
 export interface Host {
-  ask(question: Question, payload?: Buffer): void
+  ask(question: HostRequest, payload?: Buffer): void
   /** Lets it exit on its own for a moment, then kills it and everything that it started. */
   close(): Promise<void>
   kill(): Promise<void>

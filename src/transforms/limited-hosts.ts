@@ -6,17 +6,17 @@ interface Options {
   /** Chains that may be open at the same time. */
   readonly most: number
   /** How long to wait for a free slot. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 /** Hosts for checks: each chain starts its own processes, and 25 concurrent validations started 26 interpreters. */
-export function limitedHosts(hosts: TransformHosts, { most, patienceMs = 5_000 }: Options): TransformHosts {
+export function limitedHosts(hosts: TransformHosts, { most, timeoutMs = 5_000 }: Options): TransformHosts {
   const places = new Places(most)
   return {
     list: () => hosts.list(),
     close: () => hosts.close(),
     open: async (names, columns, options) => {
-      const free = await places.take(patienceMs, options.signal)
+      const free = await places.take(timeoutMs, options.signal)
       try {
         return freeing(await hosts.open(names, columns, options), free)
       } catch (error) {
@@ -45,8 +45,8 @@ class Places {
   }
 
   /** Returns a function that frees the slot; calling it again has no effect. */
-  async take(patienceMs: number, signal: AbortSignal): Promise<() => void> {
-    if (this.#left === 0) await this.#wait(patienceMs, signal)
+  async take(timeoutMs: number, signal: AbortSignal): Promise<() => void> {
+    if (this.#left === 0) await this.#wait(timeoutMs, signal)
     else this.#left -= 1
     let isFree = false
     return () => {
@@ -56,7 +56,7 @@ class Places {
   }
 
   /** A slot is handed over directly, so that no later request can take it first. */
-  async #wait(patienceMs: number, signal: AbortSignal): Promise<void> {
+  async #wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const ended = new AbortController()
     let called = () => {}
     const turn = new Promise<'turn'>((resolve) => {
@@ -64,9 +64,9 @@ class Places {
     })
     this.#waiting.push(called)
     try {
-      const patience = wait(patienceMs, 'late' as const, { signal: AbortSignal.any([signal, ended.signal]) })
-      patience.catch(() => {})
-      if ((await Promise.race([turn, patience])) === 'late') throw busy()
+      const timeout = wait(timeoutMs, 'late' as const, { signal: AbortSignal.any([signal, ended.signal]) })
+      timeout.catch(() => {})
+      if ((await Promise.race([turn, timeout])) === 'late') throw busy()
     } catch (error) {
       const at = this.#waiting.indexOf(called)
       // Resolved at the moment of the timeout: pass the slot to the next one.

@@ -92,7 +92,7 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
     })
   })
 
-  it('takes none of two functions of one name, and names both places, also across languages', async () => {
+  it('registers neither of two functions with the same name, and reports both places, also across languages', async () => {
     const tasks = await someTasks({
       'python/a.py': 'from vitrina import task\n@task("same")\ndef a(rows): return rows\n',
       'python/sub/b.py': 'from vitrina import task\n@task("same")\ndef b(rows): return rows\n',

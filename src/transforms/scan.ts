@@ -39,7 +39,7 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
   let timer: NodeJS.Timeout | undefined
   try {
     await new Promise<void>((resolve, reject) => {
-      const patience = () => {
+      const restartTimer = () => {
         clearTimeout(timer)
         timer = setTimeout(() => {
           blame(`It did not load within ${LOAD_MS / 1000} s.`)
@@ -47,7 +47,7 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
         }, LOAD_MS)
       }
       const answer = (answer: HostAnswer) => {
-        patience()
+        restartTimer()
         if (answer.op === 'ready') resolve()
         if (answer.op !== 'loaded') return
         tasks.push(...answer.tasks)
@@ -59,9 +59,9 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
         blame(`The host ${how} while loading it.`)
         resolve()
       }
-      patience()
+      restartTimer()
       language
-        .start({ answer, gone, said: () => {}, unsaid: () => {}, working: () => {} })
+        .start({ answer, gone, output: () => {}, dropped: () => {}, working: () => {} })
         .then((started) => {
           host = started
           started.ask({ op: 'load', folder: language.folder, files, describe: true })

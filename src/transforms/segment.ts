@@ -14,7 +14,7 @@ import {
   tookTooLong,
   tookTooMuch,
 } from './failures.js'
-import type { Gone, Host, HostAnswer, HostColumn, Language, Problem } from './host.js'
+import type { Gone, Host, HostAnswer, HostColumn, HostProblem, Language } from './host.js'
 
 /** How long loading one file may take. */
 export const LOAD_MS = 20_000
@@ -104,8 +104,8 @@ export class Segment {
       await this.#ending
       const host = await language.start({
         answer: (answer, payload) => this.#answered(answer, payload),
-        said: (transform, text) => this.#output.take(transform, text),
-        unsaid: (lines) => this.#output.skip(lines),
+        output: (transform, text) => this.#output.take(transform, text),
+        dropped: (lines) => this.#output.skip(lines),
         working: (transform) => {
           this.#working = transform
         },
@@ -127,7 +127,7 @@ export class Segment {
     else this.#batchAnswered(answer, payload)
   }
 
-  #loaded(file: string, problem: Problem | null): void {
+  #loaded(file: string, problem: HostProblem | null): void {
     if (problem === null) return
     this.#output.trace(this.#working, problem.trace)
     this.#kill(notLoaded(file, problem))
@@ -219,13 +219,13 @@ export class Segment {
   /** The timeout of a batch starts when the host has nothing else to do before it. */
   #watch(): void {
     if (this.#timer !== undefined || this.#host === null || this.#waiting.length === 0) return
-    const patience = this.#isReady ? this.#limits.timeoutMs : LOAD_MS
+    const timeoutMs = this.#isReady ? this.#limits.timeoutMs : LOAD_MS
     this.#timer = setTimeout(() => {
       this.#kill(
         this.#isReady
           ? tookTooLong(this.#working, this.#limits)
           : notLoaded(this.#plan.files.join(', '), { line: `not within ${LOAD_MS / 1000} s` }),
       )
-    }, patience)
+    }, timeoutMs)
   }
 }

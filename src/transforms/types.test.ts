@@ -76,7 +76,7 @@ const LANGUAGES = [
 ]
 
 describe.each(LANGUAGES)('values of $language functions (invariant 7)', ({ same, fresh }) => {
-  it('come back byte for byte when nothing was done to them, in whatever row', async () => {
+  it('are returned byte for byte if the function did not change them, in any row', async () => {
     const types = TYPES.map(({ type, values, asIs = [] }) => ({ type, values: [...values, ...asIs] }))
     const tasks = await someTasks(FILES)
     const batch = await copied(types)
@@ -122,7 +122,7 @@ describe('the types that arrive', () => {
     const types = ARRIVES.map(([type, value]) => ({ type, values: [value] }))
     const { rows } = await copied(types)
     await tasks.run(['py_types', 'ts_types'], columnsFor(types), rows)
-    expect(tasks.said).toEqual([
+    expect(tasks.output).toEqual([
       `py_types: ${ARRIVES.map(([, , python]) => python).join(' ')}`,
       `ts_types: ${ARRIVES.map(([, , , typescript]) => typescript).join(' ')}`,
     ])

@@ -61,7 +61,7 @@ describe('the provider', { timeout: TIMEOUT }, () => {
 })
 
 describe('a task', { timeout: TIMEOUT }, () => {
-  it('R7.4 runs a pipeline, and hands on what the run did, with a link to it', async () => {
+  it('R7.4 runs a pipeline, and passes the result of the run on, with a link to it', async () => {
     const { id, name } = await stand().pipeline()
     const task = await start('one_run', name)
     await api().untilTask(task, 'success')
@@ -87,7 +87,7 @@ describe('a task', { timeout: TIMEOUT }, () => {
     expect(log).toContain('division by zero')
   })
 
-  it('names a pipeline that is not there', async () => {
+  it('names a pipeline that does not exist', async () => {
     const task = await start('one_run', 'no_such_mart')
     const { try_number } = await api().untilTask(task, 'failed')
     expect(await api().log(task, try_number)).toContain('There is no pipeline \\"no_such_mart\\"')
@@ -132,7 +132,7 @@ describe('a task that is tried again', { timeout: TIMEOUT }, () => {
     expect(await api().log(task, 2)).toContain(runId)
   })
 
-  it('asks for another run after one that failed', async () => {
+  it('requests another run after one that failed', async () => {
     const { id } = await stand().pipeline({
       sourceQuery: 'SELECT id AS film_id, 1 / (title IS NULL)::int AS x FROM content.film_work',
     })
@@ -159,7 +159,7 @@ describe('a task that is tried again', { timeout: TIMEOUT }, () => {
     expect(await statuses(id)).toEqual(['SUCCESS', 'SUCCESS'])
   })
 
-  it('cancels its run and asks for another when it is cleared while it runs', async () => {
+  it('cancels its run and requests another when it is cleared while it runs', async () => {
     const { id, open } = await heldPipeline()
     const task = await start('one_run', id)
     const runId = await untilRunning(id)

@@ -20,7 +20,7 @@ onRoutes(
   ROUTES.filter((route) => route.name === 'relay'),
   (stand) => {
     it.each(['source', 'target'] as const)(
-      'takes no bytes for something else when a column of the %s gets another type',
+      'does not misinterpret bytes when the type of a column of the %s changes',
       async (side) => {
         await stand().source.query(
           `CREATE TABLE content.${side} (id int PRIMARY KEY, n bigint); INSERT INTO content.${side} SELECT n, 1000 * n FROM generate_series(1, 9) n`,

@@ -134,7 +134,7 @@ describe.each([
   ['alert rule', alerts()],
   ['panel', panels()],
 ])('every %s', (_kind, questions) => {
-  it.each(questions)('asks only for what is exposed: $where', ({ expr }) => {
+  it.each(questions)('uses only exposed metrics: $where', ({ expr }) => {
     const { asked, groupedBy } = readPromql(expr)
     const all = exposedBy(texts.api, texts.runner)
     expect(asked.length).toBeGreaterThan(0)
@@ -174,7 +174,7 @@ describe('the dashboard', () => {
     expect([...text.matchAll(/"uid": "([^"]+)"/g)].every(([, uid]) => uid?.startsWith('$'))).toBe(true)
   })
 
-  it('and the alert rules lead to parts of the guide that are there', () => {
+  it('and the alert rules link to existing sections of the guide', () => {
     const guide = readFileSync(join(ROOT, 'docs/guides/operating.md'), 'utf8')
     const anchors = [...guide.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
       title!

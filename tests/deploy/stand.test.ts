@@ -163,8 +163,8 @@ describe('R7.3 the containers of the stand, as processes', () => {
     })
     expect(asked.status).toBe(200)
     for (const program of [api, ...runners]) await stop(program)
-    const said = [api, ...runners].map(({ stdout, stderr }) => stdout + stderr).join('')
-    expect(said).not.toContain(SECRETS.VITRINA_API_TOKEN)
+    const output = [api, ...runners].map(({ stdout, stderr }) => stdout + stderr).join('')
+    expect(output).not.toContain(SECRETS.VITRINA_API_TOKEN)
   }, 120_000)
 })
 
@@ -211,7 +211,7 @@ describe('the units of systemd, as processes', () => {
     for (const { memoryMax } of units) expect(memoryMax).toMatch(/^\d+[GM]$/)
   })
 
-  it('are what systemd takes (systemd-analyze verify)', (context) => {
+  it('are valid (systemd-analyze verify)', (context) => {
     if (!existsSync('/usr/bin/systemd-analyze')) context.skip('there is no systemd-analyze')
     const folder = mkdtempSync(join(tmpdir(), 'vitrina-units-'))
     context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -261,7 +261,7 @@ describe('the compose file', () => {
     expect(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8')).toContain(`\nARG NODE_IMAGE=${node}\n`)
   })
 
-  it('R7.3 has database, API, runner and Elasticsearch, each held down, and stopped before the database', () => {
+  it('R7.3 has database, API, runner and Elasticsearch, each with few privileges, and stopped before the database', () => {
     const { services } = readCompose(SECRETS)
     expect(Object.keys(services)).toEqual(
       expect.arrayContaining(['etl_db', 'etl_api', 'etl_runner', 'elasticsearch']),
@@ -316,7 +316,7 @@ describe('deploy/create-env.sh', () => {
     expect(new Set(values).size).toBe(values.length)
   })
 
-  it('leaves a file that exists as it is, and names the secrets that it lacks', () => {
+  it('leaves an existing file unchanged, and names the secrets that it lacks', () => {
     const { file, run, read } = copy()
     const text = 'POSTGRES_PASSWORD=mine\nVITRINA_API_TOKEN=\n'
     writeFileSync(file, text)

@@ -55,7 +55,7 @@ describe.each(documents())('R7.7 %s', (file) => {
     expect(local.map((link) => problemOf(file, link)).filter(Boolean)).toEqual([])
   })
 
-  it('names files and folders that are there', () => {
+  it('names existing files and folders', () => {
     const named = codeIn(file).filter((code) => !NOT_HERE.has(code) && !TEMPLATE.test(code))
     const gone = named.filter((code) =>
       PATH.test(code) ? !exists(file, code) : FILE_NAME.test(code) && !names.has(code) && !exists(file, code),
@@ -97,14 +97,14 @@ describe('R7.7 docs/architecture.md', () => {
     })
     const section = proseOf('docs/architecture.md').split('\n## Rooms\n')[1]!.split('\n## ')[0]!
     const lines = [...section.matchAll(/^\| ([a-z]+) \| [^|]+ \| ([^|]+) \|$/gm)]
-    const told = lines.slice(1).map(([, room, allowed]) => [room, allowed])
-    expect(Object.fromEntries(told)).toEqual(Object.fromEntries(rooms))
+    const named = lines.slice(1).map(([, room, allowed]) => [room, allowed])
+    expect(Object.fromEntries(named)).toEqual(Object.fromEntries(rooms))
   })
 
   it('has every table of the meta store', () => {
     const schema = readFileSync(join(ROOT, 'src/store/schema.sql'), 'utf8')
     const tables = [...schema.matchAll(/^CREATE TABLE etl\.(\w+)/gm)].map(([, table]) => table)
-    const told = new Set(codeIn('docs/architecture.md'))
-    expect(tables.filter((table) => !told.has(table!))).toEqual([])
+    const named = new Set(codeIn('docs/architecture.md'))
+    expect(tables.filter((table) => !named.has(table!))).toEqual([])
   })
 })

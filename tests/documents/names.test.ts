@@ -24,15 +24,15 @@ const OTHERS = /^(AWS|OTEL|TEST|VITRINA_TEST|AIRFLOW)_|^(NO_COLOR|WHEN_REQUIRED)
 const NO_METRIC = /^vitrina_(reader|writer|meta|admin|capture|default|http|marts|conn_id|run_requested)$/
 
 describe.each(present)('R7.7 %s', (file) => {
-  it('names settings and errors that there are', () => {
+  it('names existing settings and errors', () => {
     const named = codeIn(file).flatMap((code) => code.match(/\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b/g) ?? [])
     expect(named.filter((name) => !CAPITALS.has(name) && !OTHERS.test(name))).toEqual([])
     const numbers = new Set<string>((Object.keys(ERRORS) as (keyof typeof ERRORS)[]).map(vtr))
-    const told = textOf(file).match(/VTR-\d{4}/g) ?? []
-    expect(told.filter((number) => !numbers.has(number))).toEqual([])
+    const cited = textOf(file).match(/VTR-\d{4}/g) ?? []
+    expect(cited.filter((number) => !numbers.has(number))).toEqual([])
   })
 
-  it('names metrics that there are', () => {
+  it('names existing metrics', () => {
     const named = codeIn(file).flatMap((code) => code.match(/\bvitrina_[a-z_]+\b/g) ?? [])
     const reference = textOf('docs/reference/metrics.md')
     const unknown = named.filter((name) => !NO_METRIC.test(name) && !reference.includes(`| \`${name}\` |`))
@@ -55,7 +55,7 @@ describe('R7.7 docs/API.md', () => {
     expect(routes.filter((route) => !isTold(route))).toEqual([])
   })
 
-  it.each(present)('the routes that %s names are there', (file) => {
+  it.each(present)('the routes that %s names exist', (file) => {
     const named = codeIn(file).flatMap(
       (code) => /^(?:GET|POST|PATCH|PUT|DELETE) (\/[^\s?…]*)/.exec(code)?.[1] ?? [],
     )
@@ -66,7 +66,7 @@ describe('R7.7 docs/API.md', () => {
 })
 
 describe('R7.7 docs/requirements.md', () => {
-  const told = new Set(textOf('docs/requirements.md').match(/R\d\.\d+/g))
+  const named = new Set(textOf('docs/requirements.md').match(/R\d\.\d+/g))
 
   it('has every number that code, tests and documents cite', () => {
     const files = ['src', 'tests']
@@ -77,7 +77,7 @@ describe('R7.7 docs/requirements.md', () => {
       )
       .filter((path) => /\.(ts|sql)$/.test(path))
     const cited = [...files, ...documents()].flatMap((file) => textOf(file).match(/\bR[1-7]\.\d+\b/g) ?? [])
-    expect([...new Set(cited)].filter((number) => !told.has(number))).toEqual([])
+    expect([...new Set(cited)].filter((number) => !named.has(number))).toEqual([])
   })
 })
 

@@ -15,12 +15,12 @@ const CANARY = 'canary-5f1e'
 function canaries(url: string): Map<string, string> {
   const refused = new URL(url)
   refused.password = CANARY
-  const nobody = new URL(url)
-  nobody.password = CANARY
-  nobody.port = '1'
+  const unreachable = new URL(url)
+  unreachable.password = CANARY
+  unreachable.port = '1'
   return new Map([
     ['refused', refused.href],
-    ['nobody', nobody.href],
+    ['unreachable', unreachable.href],
   ])
 }
 
@@ -72,7 +72,7 @@ it('R6.3 shows no secret in any response, log line, run or metric, whatever fail
     const { id } = await aPipeline(database, { [side]: 'refused' })
     expect(await runEnded(database, await requestRun(database, id))).toMatchObject({ status: 'FAILED' })
     answers.push((await api.post(`/pipelines/${id}/run?wait=10s`)).body)
-    const lost = await aPipeline(database, { [side]: 'nobody' })
+    const lost = await aPipeline(database, { [side]: 'unreachable' })
     await requestRun(database, lost.id)
     await waitFor(async () => lines.some((line) => line.includes(lost.id) && line.includes('ECONNREFUSED')), {
       what: 'the lost connection to be logged',

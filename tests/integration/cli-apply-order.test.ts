@@ -84,7 +84,7 @@ describe('a plan that would close a cycle', () => {
 })
 
 describe('an apply that the server refuses in the middle', () => {
-  it('says what was applied and what was not', async () => {
+  it('reports what was applied and what was not', async () => {
     const { vitrina, file } = stand()
     const pair = (left: string, right: string) => [
       mart('left', 'content.genre').replace('analytics.left', `analytics.${left}`),
@@ -104,7 +104,7 @@ describe('an apply that the server refuses in the middle', () => {
     expect((await vitrina('diff', 'swap.yaml')).stdout).toContain('0 to create, 2 to update, 1 unchanged')
   })
 
-  it('says that the outcome of a change is unknown if the server did not answer', async () => {
+  it('reports that the outcome of a change is unknown if the server did not respond', async () => {
     const { vitrina, vitrinaWith, file, url } = stand()
     await file('cut.yaml', files(...['cut_a', 'cut_b', 'cut_c'].map((name) => mart(name, 'content.genre'))))
     const proxy = await aProxyThatHides(url, (body) => body.includes('"cut_b"'))
@@ -125,7 +125,7 @@ describe('an apply that the server refuses in the middle', () => {
 })
 
 describe('a pipeline that the plan deletes', () => {
-  it('is not a part of a circle', async () => {
+  it('is not part of a cycle', async () => {
     const { vitrina, file } = stand()
     // "back" reads "front", and is only on the server.
     await file('front.yaml', mart('front', 'analytics.back'))

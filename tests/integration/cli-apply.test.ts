@@ -236,10 +236,10 @@ describe('files without a server', () => {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: references in files look like that.
       'name: offline\ntarget_table: analytics.${env:STAGE}\nsource_query: SELECT 1 AS id\n',
     )
-    const nobody = { VITRINA_URL: 'http://127.0.0.1:1', VITRINA_API_TOKEN: 'x' }
+    const unreachable = { VITRINA_URL: 'http://127.0.0.1:1', VITRINA_API_TOKEN: 'x' }
     const check = (env: Record<string, string>, name: string, ...more: string[]) =>
       vitrinaWith(
-        { ...nobody, ...env },
+        { ...unreachable, ...env },
         ...['pipelines', 'validate', '--file', name, '--offline', '--allow-env', 'STAGE', ...more],
       )
     expect(await check({ STAGE: 'blue' }, good)).toMatchObject({
@@ -262,7 +262,7 @@ describe('files without a server', () => {
       stderr: expect.stringContaining('bad.yaml:3:14: description contains a password'),
     })
     expect(refused.stderr).not.toContain('hunter2')
-    expect((await vitrinaWith(nobody, 'pipelines', 'validate', 'x', '--offline')).code).toBe(2)
+    expect((await vitrinaWith(unreachable, 'pipelines', 'validate', 'x', '--offline')).code).toBe(2)
   })
 })
 

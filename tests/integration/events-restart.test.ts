@@ -39,7 +39,7 @@ async function stopImmediately(server: EmbeddedServer): Promise<void> {
 }
 
 /** Many events in one transaction, which is visible as a whole or not at all. */
-async function tell(url: string, batch: string): Promise<void> {
+async function emit(url: string, batch: string): Promise<void> {
   await withClient(url, (client) =>
     client.query(
       `SELECT etl.emit('test', NULL, NULL, jsonb_build_object('batch', $1::text, 'n', n)) FROM generate_series(1, 20) n`,
@@ -67,7 +67,7 @@ it('continues over a real restart of the database, for clients that stay and cli
   await api.app.listen({ host: '127.0.0.1', port: 0 })
   const steady = await openStream(api.app, HEADERS)
   const first = await openStream(api.app, HEADERS)
-  await tell(url, 'before')
+  await emit(url, 'before')
   await Promise.all([untilReceived(steady, 'before'), untilReceived(first, 'before')])
   first.close()
   const last = String(first.events.at(-1)!.id)
@@ -79,7 +79,7 @@ it('continues over a real restart of the database, for clients that stay and cli
   expect(steady.ended, 'the existing one stays').toBe(false)
   server = await start()
   expect(server.url).toBe(url)
-  await tell(url, 'between')
+  await emit(url, 'between')
   const second = await waitFor(
     async () => {
       const client = await openStream(api.app, { ...HEADERS, 'last-event-id': last })
@@ -93,7 +93,7 @@ it('continues over a real restart of the database, for clients that stay and cli
   // Once more, with a normal shutdown and both listening.
   await server.stop()
   server = await start()
-  await tell(url, 'after')
+  await emit(url, 'after')
   await Promise.all([untilReceived(steady, 'after'), untilReceived(second, 'after')])
   expect(seen(steady)).toEqual(batchesOf('before', 'between', 'after'))
   expect(seen(second)).toEqual(batchesOf('between', 'after'))

@@ -41,7 +41,7 @@ async function holdersOf(api: TestApi): Promise<Holder[]> {
 }
 
 /** One that is working now, according to the API. */
-function somebodyBusy(api: TestApi, runners: readonly SpawnedVitrina[]): Promise<SpawnedVitrina> {
+function aBusyRunner(api: TestApi, runners: readonly SpawnedVitrina[]): Promise<SpawnedVitrina> {
   return waitFor(
     async () => {
       const busy = (await holdersOf(api)).filter(({ holds }) => holds.length > 0)
@@ -68,11 +68,11 @@ describe('R7.5 R3.2 runners as separate processes, with many pipelines', () => {
     const runners = [1, 2, 3, 4].map(() => spawnVitrina(['runner'], env, { cwd: folder }))
     await Promise.all(runners.map((runner) => runner.waitForOutput(/Runner started/)))
     await database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED'")
-    const killed = await somebodyBusy(api, runners)
+    const killed = await aBusyRunner(api, runners)
     killed.kill('SIGKILL')
     await killed.exited
     const left = runners.filter((runner) => runner !== killed)
-    const stopped = await somebodyBusy(api, left)
+    const stopped = await aBusyRunner(api, left)
     stopped.kill('SIGTERM')
     expect(await stopped.exited).toBe(0)
 

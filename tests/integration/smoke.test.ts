@@ -67,9 +67,9 @@ async function aServer(answer: RequestListener): Promise<string> {
 }
 
 /** Several processes for each test, on machines that may be busy. */
-const PATIENCE = { timeout: 180_000 }
+const TIMEOUT = { timeout: 180_000 }
 
-describe('npm run smoke on a running installation', PATIENCE, () => {
+describe('npm run smoke on a running installation', TIMEOUT, () => {
   let database: TestDatabase
   let url: string
 
@@ -152,7 +152,7 @@ describe('npm run smoke on a running installation', PATIENCE, () => {
   })
 })
 
-describe('npm run smoke', PATIENCE, () => {
+describe('npm run smoke', TIMEOUT, () => {
   it('fails when no runner is alive', async () => {
     const url = await start('api', await aDatabase({ cinema: true }))
     const { code, marks, output } = await smoke('--url', url, '--token', TOKEN, '--write')

@@ -38,7 +38,7 @@ function aDispatcher(main: TestDatabase) {
     connections: new Map(),
     targets: { tables: ['analytics.*'], kinds: [] },
     transforms: createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere' })),
-    rules: { judge: new SqlGuard({ sourceSchemas: ['content'] }), sourceSchemas: ['content'] },
+    rules: { guard: new SqlGuard({ sourceSchemas: ['content'] }), sourceSchemas: ['content'] },
   })
   const events = new Events(log, createMeter({ version: 'test' }))
   const reconciler = { prove: () => Promise.reject(new Error('nothing is repaired here')) }

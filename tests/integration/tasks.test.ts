@@ -102,7 +102,7 @@ describe('a run with a function that fails', () => {
   })
 
   it('rejects a name that is not registered before anything is read or created', async () => {
-    const { id, spec } = await withTransform('nobody_has_it')
+    const { id, spec } = await withTransform('not_registered')
     expect(await run(stand().database, id)).toMatchObject({
       status: 'FAILED',
       error_code: vtr('TRANSFORM_UNKNOWN'),

@@ -118,7 +118,7 @@ describe('a mart is equal to its query', () => {
     await expectEqual(one)
   })
 
-  it('although no table says how its rows were before, and every update means a full run', async () => {
+  it('although no table reveals its old rows, and every update means a full run', async () => {
     const one = await followed({ sql: FILMS, tables: TABLES, query: COUNTS })
     await one.source.query(
       'UPDATE rating SET film_id = 10 WHERE id BETWEEN 20 AND 30; DELETE FROM rating WHERE film_id = 9',

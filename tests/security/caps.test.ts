@@ -47,7 +47,7 @@ describe('event streams', () => {
     await waitFor(async () => (await open(TOKEN)).response.status === 200, { what: 'the place to be free' })
   })
 
-  it('do not lose places to requests that are refused', async () => {
+  it('do not lose slots to rejected requests', async () => {
     const { api, open } = await aServer({ total: 1, perToken: 1 })
     for (let n = 0; n < 3; n++) expect((await api.get('/events?last_event_id=nonsense')).statusCode).toBe(422)
     expect((await open(TOKEN)).response.status).toBe(200)
@@ -97,8 +97,8 @@ describe('the log of a run', () => {
 
 describe('a preview', () => {
   it('is small, however many columns its rows have and however long their values are', async () => {
-    const patience = { query: 120_000, transforms: 120_000 }
-    const api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), patience })
+    const timeouts = { query: 120_000, transforms: 120_000 }
+    const api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), timeouts })
     const names = Array.from({ length: 300 }, (_, n) => `c${n}`)
     const columns = names.map((name) => `repeat(n::text, 1990) AS ${name}`)
     const seen = await api.post('/preview?limit=200', {
@@ -118,7 +118,7 @@ describe('the metrics of a large fleet', () => {
   const PULSE = { oldestRequest: null, heartbeat: null, runners: 0, slots: 0 }
   const FLEET = 3_000
 
-  it('are small, count everything, and name what needs attention', async () => {
+  it('are small, count everything, and name pipelines that need attention', async () => {
     const large = await aDatabase()
     const api = anApi(large.loginUrl('meta'), { metricsPipelines: 100 })
     await aPipeline(large, { name: 'first' })
@@ -163,7 +163,7 @@ describe('the metrics of a large fleet', () => {
     expect((await api.get('/metrics?pipelines=some')).statusCode).toBe(422)
   })
 
-  it('are written once for all who want every series within a few seconds', async () => {
+  it('are computed once for all requests within a few seconds', async () => {
     let asked = 0
     const runTotals = async () => {
       asked += 1
@@ -194,7 +194,7 @@ describe('the metrics of a large fleet', () => {
     expect(text).not.toContain('vitrina_last_success_timestamp_seconds{pipeline="(other)"}')
   })
 
-  it('say so when the meta store is away', () => {
+  it('report that the meta store is unavailable', () => {
     expect(fleetText(null, 0)).toContain('vitrina_meta_store_up 0')
   })
 })

@@ -74,7 +74,7 @@ describe('checking a query again', () => {
   })
 })
 
-describe('a verdict that was kept', () => {
+describe('a cached result of the guard', () => {
   const REFUSED = { ok: false }
   const ACCEPTED = { ok: true }
 
@@ -116,7 +116,7 @@ describe('a verdict that was kept', () => {
     expect(await guard.check(sql, open)).toMatchObject(REFUSED)
   })
 
-  it('gives the columns as they are now', async () => {
+  it('has the current columns', async () => {
     const guard = new SqlGuard({ sourceSchemas: ['content'] })
     await database.query(
       'CREATE TABLE content.retyped (id int, feeling content.mood); GRANT SELECT ON content.retyped TO vitrina_reader',
@@ -134,7 +134,7 @@ describe('a verdict that was kept', () => {
     })
   })
 
-  it('is one of the database it was asked in', async () => {
+  it('belongs to the database that it was determined in', async () => {
     const guard = new SqlGuard({ sourceSchemas: ['content'] })
     const other = await aDatabase({ cinema: true })
     const sql = 'SELECT id FROM content.film_work'

@@ -17,7 +17,7 @@ beforeAll(async () => {
 const QUOTING = "SELECT repeat('y', ascii('z') * 164000)::int AS film_id"
 
 it.each([{}, { authorization: `Bearer ${TOKEN}` }])(
-  'no answer and no log line repeats a header (%o)',
+  'no response and no log line repeats a header (%o)',
   async (headers) => {
     const type = `x/${'x://y:'.repeat(2_300)}`
     const answer = await api.app.inject({
@@ -36,7 +36,7 @@ it.each([
   ['/validate', 200],
   ['/validate?quick=true', 200],
   ['/preview', 422],
-])('an answer of %s quotes 4 kB of an error of 20 MB at the most', async (path, status) => {
+])('a response of %s quotes at most 4 kB of an error of 20 MB', async (path, status) => {
   const draft = { source_query: QUOTING, target_table: 'analytics.quoted', key_columns: ['film_id'] }
   const answer = await api.post(path, draft)
   expect(answer.statusCode).toBe(status)

@@ -79,7 +79,7 @@ describe('guessing tokens', () => {
     }
   })
 
-  it('does not find a token that a person chose, once it is stopped', () => {
+  it('does not find a token that a person chose, once the limit is reached', () => {
     let now = 0
     const guesses = new Guesses(LIMIT, () => now)
     for (let n = 0; n < LIMIT; n++) guesses.wrong(ATTACKER)
@@ -107,7 +107,7 @@ describe('guessing tokens', () => {
     expect([await ask(TOKEN, ATTACKER), await enter({ token: TOKEN }, ATTACKER)]).toEqual([200, 200])
   })
 
-  it('locks out a token that a person chose after very many wrong ones, even where it is in use', () => {
+  it('locks out a token that a person chose after very many wrong ones, even for an address that uses it', () => {
     const guesses = new Guesses(LIMIT, () => 0)
     guesses.right(ATTACKER, true)
     const guess = () => {
@@ -132,7 +132,7 @@ describe('guessing tokens', () => {
     expect(await ask(wrong(), '2001:db8:1:3::1')).toBe(401)
   })
 
-  it('is not what a token that was revoked does', async () => {
+  it('does not include requests with a revoked token', async () => {
     const { api, ask } = aGuardedApi()
     const { id, token } = (await api.post('/tokens', { name: 'gone', role: 'viewer' })).json()
     await api.call({ method: 'DELETE', url: `/tokens/${id}` })

@@ -194,7 +194,7 @@ describe('a channel', () => {
     expect(mail.mails).toHaveLength(1)
   })
 
-  it('gives up on a mail server that never greets or never ends its answer', async () => {
+  it('gives up on a mail server that never greets or never ends its response', async () => {
     const channel = { type: 'email', from: 'a@example.com', to: 'b@example.com' }
     const servers = { silent: () => {}, drips: dripping, floods: flooding }
     const attempts = Object.entries(servers).map(async ([name, talk]) => {
@@ -347,7 +347,7 @@ describe('one rule, channel or caller', () => {
     expect(receiver.posts).toHaveLength(10)
   })
 
-  it('cannot create rules without end', async () => {
+  it('cannot create an unlimited number of rules', async () => {
     const database = await aDatabase()
     const api = anApi(database.loginUrl('meta'), { env: webhookEnv('http://127.0.0.1:1') })
     await database.query(

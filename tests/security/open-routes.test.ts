@@ -44,18 +44,18 @@ describe('a route without authentication', () => {
     },
   )
 
-  it('serves the files of the console many times, and not without end', async () => {
+  it('serves the files of the console many times, up to a limit', async () => {
     const ask = aLimitedApi({ consoleDir: await aConsole() })
     expect(await isStopped(() => ask('/ui/assets/a.js'), 1_000)).toBe(false)
     expect(await isStopped(() => ask('/ui/'), 20_000)).toBe(true)
   })
 
-  it('answers that the process lives, always', async () => {
+  it('always reports that the process is alive', async () => {
     const ask = aLimitedApi()
     expect(await isStopped(() => ask('/health'), 500)).toBe(false)
   })
 
-  it('answers probes of its readiness whatever else the address does', async () => {
+  it('answers readiness probes regardless of other requests from the address', async () => {
     const ask = aLimitedApi()
     expect(await isStopped(() => ask('/openapi.json'), 200)).toBe(true)
     expect(await isStopped(() => ask('/pipelines'), 200)).toBe(true)
@@ -64,7 +64,7 @@ describe('a route without authentication', () => {
 })
 
 describe('the database', () => {
-  it('is asked whether it is ready once a second, however many ask', async () => {
+  it('is checked for readiness once a second, regardless of the number of requests', async () => {
     let [asked, now] = [0, 0]
     const ping = async () => {
       asked += 1
@@ -80,7 +80,7 @@ describe('the database', () => {
     expect([(await ask()).status, asked]).toEqual(['unavailable', 2])
   })
 
-  it('is not asked about tokens beyond the limit', async () => {
+  it('is not queried for tokens beyond the limit', async () => {
     // A port that was free a moment ago: a request that needs the database gets 503.
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -70,7 +70,7 @@ describe('a page whose name leads to this machine', () => {
     }
   })
 
-  it('does not matter where a runner listens on a configured address: other machines use any name', async () => {
+  it('is not restricted where a runner listens on a configured address: other machines may use any name', async () => {
     const meter = createMeter({ version: 'test' })
     const metrics = await serveMetrics(meter, { host: '0.0.0.0', port: 0, isReady: () => true })
     onTestFinished(() => metrics.close())

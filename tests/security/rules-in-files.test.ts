@@ -60,7 +60,7 @@ describe('a rule for notifications in a file of a pull request', () => {
     }
   })
 
-  it('cannot expand without end', async () => {
+  it('cannot expand without limit', async () => {
     const bomb = [
       '  - &a0 {name: x}',
       ...Array.from({ length: 30 }, (_, n) => `  - &a${n + 1} {pipelines: [${`*a${n},`.repeat(9)}]}`),

@@ -26,7 +26,7 @@ const aToken = async (role: string): Promise<{ id: string; token: string }> =>
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 describe('a stolen session', () => {
-  it('ends with the sign-out of its owner, however many codes it was passed through', async () => {
+  it('ends with the sign-out of its owner, regardless of the codes it was passed through', async () => {
     const owner = await signIn(api, { token: TOKEN })
     const thief = await signIn(api, { code: await codeOf(owner) })
     const accomplice = await signIn(api, { code: await codeOf(thief) })
@@ -66,7 +66,7 @@ describe('a stolen session', () => {
     expect(inherited < expires_at).toBe(true)
   })
 
-  it('is not made by a code that is exchanged while its family signs out', async () => {
+  it('is not created by a code that is exchanged while related sessions sign out', async () => {
     for (let round = 0; round < 15; round++) {
       const owner = await signIn(api, { token: TOKEN })
       const codes = [await codeOf(owner), await codeOf(owner), await codeOf(owner)]
@@ -167,7 +167,7 @@ describe('a server on another port of the same host', () => {
 })
 
 describe('a cookie of the version before', () => {
-  it('leads to the sign-in, and does not get in the way of it', async () => {
+  it('leads to the sign-in, and does not prevent it', async () => {
     await database.query(
       `INSERT INTO etl.etl_sessions (hash, token_hash, kind, expires_at)
        VALUES (sha256('old'), sha256($1), 'session', clock_timestamp() + interval '1 day')`,

@@ -70,7 +70,7 @@ describe('checks at the same time', () => {
     const silent = await aSilentServer()
     const { token, ask } = await anApiWith({
       readerUrl: silent.url,
-      checks: { total: 2, perToken: 1, patienceMs: 0 },
+      checks: { total: 2, perToken: 1, timeoutMs: 0 },
     })
     const [first, second, third] = [await token('operator'), await token('operator'), await token('operator')]
     const running = [ask(first, '/validate', DRAFT)]
@@ -100,11 +100,11 @@ describe('checks at the same time', () => {
     expect((await next).statusCode).toBe(200)
   })
 
-  it('wait their turn for a while, and are refused at once when too many wait', async () => {
+  it('wait for a slot for a while, and are rejected at once when too many wait', async () => {
     const silent = await aSilentServer()
     const { token, ask } = await anApiWith({
       readerUrl: silent.url,
-      checks: { total: 2, perToken: 1, patienceMs: 60_000 },
+      checks: { total: 2, perToken: 1, timeoutMs: 60_000 },
     })
     const [first, second] = [await token('operator'), await token('operator')]
     const running = ask(first, '/validate', DRAFT)
@@ -129,7 +129,7 @@ describe('checks at the same time', () => {
       const silent = await aSilentServer()
       const { token, ask } = await anApiWith({
         readerUrl: silent.url,
-        checks: { total: 5, perToken: 1, patienceMs: 0 },
+        checks: { total: 5, perToken: 1, timeoutMs: 0 },
       })
       const [viewer, operator] = [await token('viewer'), await token('operator')]
       const busy = ask(viewer, '/catalog/tables')
@@ -174,7 +174,7 @@ describe('checks at the same time', () => {
     const { token, ask } = await anApiWith({
       connections: ['silent'],
       urls: new Map([['silent', silent.url]]),
-      checks: { total: 5, perToken: 1, patienceMs: 0 },
+      checks: { total: 5, perToken: 1, timeoutMs: 0 },
     })
     const operator = await token('operator')
     const busy = [ask(operator, `/pipelines/${id}/rows`)]
@@ -191,10 +191,10 @@ describe('checks at the same time', () => {
     expect((await Promise.all(busy)).map(({ statusCode }) => statusCode)).not.toContain(429)
   })
 
-  it('never use more sessions than their places, however many ask', async () => {
+  it('never use more sessions than slots, regardless of the number of requests', async () => {
     const { api, token, ask } = await anApiWith({
       readerUrl: database.loginUrl('reader'),
-      checks: { total: 3, perToken: 2, patienceMs: 60_000 },
+      checks: { total: 3, perToken: 2, timeoutMs: 60_000 },
     })
     const [first, second] = [await token('operator'), await token('operator')]
     let most = 0
@@ -220,7 +220,7 @@ describe('checks at the same time', () => {
   })
 })
 
-describe('searches for the lock that a late run waits for', () => {
+describe('searches for the lock that a run waits for', () => {
   /** Data that is too old, with a run in progress that writes to this connection. */
   async function aLateRun(connection: string): Promise<string> {
     const { id } = await aPipeline(database, { freshness: '1s', targetConnection: connection })
@@ -242,7 +242,7 @@ describe('searches for the lock that a late run waits for', () => {
     return id
   }
 
-  it('are shared and few, however often a viewer asks', async () => {
+  it('are shared and few, regardless of the number of requests', async () => {
     const silent = await aSilentServer()
     const { token, ask } = await anApiWith({
       connections: ['silent'],
@@ -266,9 +266,9 @@ describe('hosts of tasks for checks', () => {
   const COLUMNS = columnsOf('id bigint')
   const TASK = "import { task } from 'vitrina'\ntask('same', (rows) => rows)\n"
 
-  it('wait for a place, and get one as soon as it is free', async () => {
+  it('wait for a slot, and get one as soon as it is free', async () => {
     const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
-    const limited = limitedHosts(hosts, { most: 1, patienceMs: 60_000 })
+    const limited = limitedHosts(hosts, { most: 1, timeoutMs: 60_000 })
     const options = { signal: new AbortController().signal, onOutput: () => {} }
     const first = await limited.open(['same'], COLUMNS, options)
     let isOpen = false
@@ -283,9 +283,9 @@ describe('hosts of tasks for checks', () => {
     await (await limited.open(['same'], COLUMNS, options)).close()
   })
 
-  it('are refused when none becomes free, and a place is not lost by giving up', async () => {
+  it('are rejected when none becomes free, and a slot is not lost by a timeout', async () => {
     const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
-    const limited = limitedHosts(hosts, { most: 1, patienceMs: 20 })
+    const limited = limitedHosts(hosts, { most: 1, timeoutMs: 20 })
     const options = { signal: new AbortController().signal, onOutput: () => {} }
     const first = await limited.open(['same'], COLUMNS, options)
     await expect(limited.open(['same'], COLUMNS, options)).rejects.toMatchObject({ code: 'TOO_MANY_CHECKS' })

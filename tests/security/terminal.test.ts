@@ -14,9 +14,9 @@ const FAKE = 'FAKED LINE'
 const HOSTILE = `x\x1b[2J\x1b]0;t\x07\x9b2J\u202e\r\n${FAKE}\n`
 
 function expectTame({ stdout, stderr }: Ended): void {
-  const said = stdout + stderr
-  expect([...said].filter((char) => /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/.test(char))).toEqual([])
-  expect(said.split('\n').filter((line) => line.trimEnd() === FAKE)).toEqual([])
+  const output = stdout + stderr
+  expect([...output].filter((char) => /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/.test(char))).toEqual([])
+  expect(output.split('\n').filter((line) => line.trimEnd() === FAKE)).toEqual([])
 }
 
 let server: LogicalServer

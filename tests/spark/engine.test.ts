@@ -18,10 +18,10 @@ import {
   contentOf,
   doneParts,
   type HeavyMart,
-  PATIENCE_MS,
   partsOf,
   type RunnerOptions,
   someTaskFiles,
+  TIMEOUT_MS,
   whenDone,
   writesOf,
 } from './support.js'
@@ -48,7 +48,7 @@ beforeAll(async () => {
   warehouse = await aDatabase({ migrated: false })
   tasks = await someTaskFiles({ 'pass_on.py': PASS_ON, 'functions.py': FUNCTIONS })
   await aSource(main, ROWS)
-}, PATIENCE_MS)
+}, TIMEOUT_MS)
 
 function aRunner(options: Partial<RunnerOptions> = {}): SpawnedVitrina {
   const env = { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url, ...options.env }
@@ -61,7 +61,7 @@ async function stop(runner: SpawnedVitrina): Promise<void> {
 }
 
 async function run(pipelineId: string): Promise<RunRow> {
-  return runEnded(main, await requestRun(main, pipelineId), PATIENCE_MS)
+  return runEnded(main, await requestRun(main, pipelineId), TIMEOUT_MS)
 }
 
 const slow = [
@@ -77,7 +77,7 @@ async function expectSame({ target, table }: HeavyMart): Promise<void> {
   expect(await contentOf(target, table)).toBe(await contentOf(target, local.table))
 }
 
-it('values of every type arrive as they left', { timeout: PATIENCE_MS }, async () => {
+it('values of every type arrive as they left', { timeout: TIMEOUT_MS }, async () => {
   const all = TYPES.map(({ type, values, asIs = [] }) => ({ type, values: [...values, ...asIs] }))
   const rows = 1 + Math.max(...all.map(({ values }) => values.length))
   await main.query(`CREATE TYPE content.mood AS ENUM ('sad', 'so, "so"', 'happy')`)
@@ -113,7 +113,7 @@ it('values of every type arrive as they left', { timeout: PATIENCE_MS }, async (
   await stop(runner)
 })
 
-it('replaces a mart in parts', { timeout: PATIENCE_MS }, async () => {
+it('replaces a mart in parts', { timeout: TIMEOUT_MS }, async () => {
   const mart = await aHeavyMart(main, main, { parallelism: 4, fullStrategy: 'replace', deleteBrake: 1 })
   await main.query(`INSERT INTO ${mart.table} (id, title) VALUES (-1, 'gone')`)
   const runner = aRunner()
@@ -128,12 +128,12 @@ it('replaces a mart in parts', { timeout: PATIENCE_MS }, async () => {
 })
 
 it('writes a mart in another database, and does not repeat a part that was committed there only', {
-  timeout: PATIENCE_MS,
+  timeout: TIMEOUT_MS,
 }, async () => {
   const mart = await aHeavyMart(main, warehouse, { parallelism: 4 })
   const runner = aRunner({ conf: { 'spark.executorEnv.VITRINA_FAILPOINT': 'part.committed@1=kill' } })
   const runId = await requestRun(main, mart.pipeline.id)
-  expect(await runEnded(main, runId, PATIENCE_MS)).toMatchObject({
+  expect(await runEnded(main, runId, TIMEOUT_MS)).toMatchObject({
     ...{ status: 'SUCCESS', parts_done: 4, rows_inserted: ROWS },
   })
   expect(await writesOf(mart)).toBe(ROWS)
@@ -143,7 +143,7 @@ it('writes a mart in another database, and does not repeat a part that was commi
   await stop(runner)
 })
 
-it('chooses the number of parts, and follows changes by itself', { timeout: PATIENCE_MS }, async () => {
+it('chooses the number of parts, and follows changes by itself', { timeout: TIMEOUT_MS }, async () => {
   const mart = await aHeavyMart(main, main, { parallelism: 1, mode: 'incremental', capture: 'xmin' })
   const runner = aRunner()
   expect(await run(mart.pipeline.id)).toMatchObject({
@@ -159,7 +159,7 @@ it('chooses the number of parts, and follows changes by itself', { timeout: PATI
 })
 
 describe('a part that the runner executes itself', () => {
-  it('has a row that the mart rejects', { timeout: PATIENCE_MS }, async () => {
+  it('has a row that the mart rejects', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main, {
       parallelism: 4,
       tasks: [
@@ -171,7 +171,7 @@ describe('a part that the runner executes itself', () => {
     await main.query(`ALTER TABLE ${mart.table} ALTER title SET NOT NULL`)
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
-    expect(await runEnded(main, runId, PATIENCE_MS)).toMatchObject({
+    expect(await runEnded(main, runId, TIMEOUT_MS)).toMatchObject({
       ...{ status: 'SUCCESS', parts_done: 4, rows_inserted: ROWS - 1, rows_quarantined: 1 },
     })
     const owners = (await partsOf(main, runId)).map(({ owner }) => owner?.startsWith('spark:'))
@@ -179,7 +179,7 @@ describe('a part that the runner executes itself', () => {
     await stop(runner)
   })
 
-  it('has a function that fails', { timeout: PATIENCE_MS }, async () => {
+  it('has a function that fails', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main, {
       parallelism: 4,
       tasks: [slow[0], { taskType: 'PYTHON', body: 'fails_at_one' }],
@@ -194,7 +194,7 @@ describe('a part that the runner executes itself', () => {
 
 describe('the driver ends', () => {
   it('with a pause, and the next run continues with the parts that are left', {
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   }, async () => {
     const mart = await aHeavyMart(main, main, { parallelism: 16, tasks: slow })
     const runner = aRunner()
@@ -203,7 +203,7 @@ describe('the driver ends', () => {
     await main.query("UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1", [
       mart.pipeline.id,
     ])
-    expect(await runEnded(main, runId, PATIENCE_MS)).toMatchObject({ status: 'PAUSED' })
+    expect(await runEnded(main, runId, TIMEOUT_MS)).toMatchObject({ status: 'PAUSED' })
     expect(driverOf(runner)).toEqual([])
     const kept = await doneParts(main, runId)
     expect(kept.length).toBeGreaterThanOrEqual(done.length)
@@ -214,18 +214,18 @@ describe('the driver ends', () => {
     await stop(runner)
   })
 
-  it('with a cancellation', { timeout: PATIENCE_MS }, async () => {
+  it('with a cancellation', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main, { parallelism: 16, tasks: slow })
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
     await whenDone(main, runId, 1)
     await main.query('UPDATE etl.etl_runs SET cancel_requested = true WHERE id = $1', [runId])
-    expect(await runEnded(main, runId, PATIENCE_MS)).toMatchObject({ status: 'CANCELLED' })
+    expect(await runEnded(main, runId, TIMEOUT_MS)).toMatchObject({ status: 'CANCELLED' })
     expect(driverOf(runner)).toEqual([])
     await stop(runner)
   })
 
-  it('with its runner, which hands the run back', { timeout: PATIENCE_MS }, async () => {
+  it('with its runner, which hands the run back', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main, { parallelism: 16, tasks: slow })
     const first = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
@@ -234,14 +234,14 @@ describe('the driver ends', () => {
     await stop(first)
     expect(livingProcesses().filter(({ pid }) => driver.some((one) => one.pid === pid))).toEqual([])
     const second = aRunner()
-    expect(await runEnded(main, runId, PATIENCE_MS)).toMatchObject({ status: 'SUCCESS', parts_done: 16 })
+    expect(await runEnded(main, runId, TIMEOUT_MS)).toMatchObject({ status: 'SUCCESS', parts_done: 16 })
     expect(await writesOf(mart)).toBe(ROWS)
     await stop(second)
   })
 })
 
 it('shows no secret in arguments, in the log, or in the pages of Spark', {
-  timeout: PATIENCE_MS,
+  timeout: TIMEOUT_MS,
 }, async () => {
   const [port] = await freePorts(1)
   const cluster = await SparkCluster.start()
@@ -262,7 +262,7 @@ it('shows no secret in arguments, in the log, or in the pages of Spark', {
   expect(commands.length).toBeGreaterThan(4)
   const ui = await pagesOf(port!)
   expect(ui.join('')).toContain('spark.app.name')
-  await runEnded(main, runId, PATIENCE_MS)
+  await runEnded(main, runId, TIMEOUT_MS)
   const plans = await main.query('SELECT parts_plan::text FROM etl.etl_runs WHERE id = $1', [runId])
   const seen = [...commands, ...ui, runner.stdout, runner.stderr, cluster.log, JSON.stringify(plans)].join(
     '\n',
@@ -306,11 +306,11 @@ describe('without the line of a part in the transaction of its rows', () => {
     return writesOf(mart)
   }
 
-  it('rows are written twice', { timeout: PATIENCE_MS }, async () => {
+  it('rows are written twice', { timeout: TIMEOUT_MS }, async () => {
     expect(await writesWhenKilled(NO_LEDGER)).toBeGreaterThan(ROWS)
   })
 
-  it('and with it, once', { timeout: PATIENCE_MS }, async () => {
+  it('and with it, once', { timeout: TIMEOUT_MS }, async () => {
     expect(await writesWhenKilled([])).toBe(ROWS)
   })
 })

@@ -11,12 +11,12 @@ import {
   contentOf,
   type HeavyMart,
   PARTS,
-  PATIENCE_MS,
   type Part,
   partsOf,
   ROWS,
   type RunnerOptions,
   someTaskFiles,
+  TIMEOUT_MS,
   whenDone,
   writesOf,
 } from './support.js'
@@ -41,13 +41,13 @@ beforeAll(async () => {
   expect(run).toMatchObject({ status: 'SUCCESS', rows_inserted: ROWS, parts_total: PARTS })
   expected = await contentOf(main, local.table)
   await stop(runner)
-}, PATIENCE_MS)
+}, TIMEOUT_MS)
 
 /** Each test has workers of its own: it may kill or freeze them. */
 beforeEach(async () => {
   workers = await Promise.all([cluster.addWorker(), cluster.addWorker()])
   for (const worker of workers) onTestFinished(() => worker.kill())
-}, PATIENCE_MS)
+}, TIMEOUT_MS)
 
 function report(what: string, since: number): void {
   process.stdout.write(`  ${what}: ${((performance.now() - since) / 1000).toFixed(1)} s\n`)
@@ -64,7 +64,7 @@ async function startOf(runId: string): Promise<string> {
 }
 
 function finished(runId: string): Promise<RunRow> {
-  return runEnded(main, runId, PATIENCE_MS)
+  return runEnded(main, runId, TIMEOUT_MS)
 }
 
 async function stop(runner: SpawnedVitrina): Promise<void> {
@@ -94,7 +94,7 @@ async function expectExact(mart: HeavyMart, runId: string): Promise<void> {
 }
 
 describe(`${ROWS} rows with a heavy function`, () => {
-  it('the mart is the same as with engine: local', { timeout: PATIENCE_MS }, async () => {
+  it('the mart is the same as with engine: local', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const runner = aRunner()
     const since = performance.now()
@@ -108,7 +108,7 @@ describe(`${ROWS} rows with a heavy function`, () => {
     await stop(runner)
   })
 
-  it('a worker is killed', { timeout: PATIENCE_MS }, async () => {
+  it('a worker is killed', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
@@ -119,7 +119,7 @@ describe(`${ROWS} rows with a heavy function`, () => {
     await stop(runner)
   })
 
-  it('a worker is frozen, and thawed when the run has ended', { timeout: PATIENCE_MS }, async () => {
+  it('a worker is frozen, and resumed when the run has ended', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
@@ -134,13 +134,13 @@ describe(`${ROWS} rows with a heavy function`, () => {
     // Woken, its processes find that their part is not theirs any more, and end with their driver.
     await waitFor(async () => workers[0]!.processes().length === 1, {
       what: 'the executor to end',
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
     })
     await expectExact(mart, runId)
     await stop(runner)
   })
 
-  it('a worker is frozen, and thawed while others continue', { timeout: PATIENCE_MS }, async () => {
+  it('a worker is frozen, and resumed while others continue', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
@@ -148,13 +148,13 @@ describe(`${ROWS} rows with a heavy function`, () => {
     const { frozen, part, attempts } = await freezeInPart(workers[0]!, runId)
     await waitFor(async () => (await partsOf(main, runId))[part - 1]!.attempts > attempts, {
       what: 'the part of the frozen worker to be claimed again',
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
     }).finally(() => thaw(frozen))
     await expectExact(mart, runId)
     await stop(runner)
   })
 
-  it('every process ends right after the commit of its part', { timeout: PATIENCE_MS }, async () => {
+  it('every process ends right after the commit of its part', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const conf = { 'spark.executorEnv.VITRINA_FAILPOINT': 'part.committed@1=kill' }
     const runner = aRunner({ conf })
@@ -165,7 +165,7 @@ describe(`${ROWS} rows with a heavy function`, () => {
     await stop(runner)
   })
 
-  it('the driver is killed, and the runner submits again', { timeout: PATIENCE_MS }, async () => {
+  it('the driver is killed, and the runner submits again', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const runner = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
@@ -177,7 +177,7 @@ describe(`${ROWS} rows with a heavy function`, () => {
     await stop(runner)
   })
 
-  it('the runner is killed, and another one takes the run over', { timeout: PATIENCE_MS }, async () => {
+  it('the runner is killed, and another one takes the run over', { timeout: TIMEOUT_MS }, async () => {
     const mart = await aHeavyMart(main, main)
     const first = aRunner()
     const runId = await requestRun(main, mart.pipeline.id)
@@ -204,7 +204,7 @@ function freezeInPart(worker: SparkWorker, runId: string): Promise<Part & { froz
       if (held === undefined) thaw(frozen)
       return held === undefined ? null : { ...held, frozen }
     },
-    { what: 'the worker to work on a part', timeoutMs: PATIENCE_MS },
+    { what: 'the worker to work on a part', timeoutMs: TIMEOUT_MS },
   )
 }
 

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait.js'
 export const ROWS = Number(process.env.VITRINA_TEST_SPARK_ROWS || 2_000_000)
 export const PARTS = 16
 /** A part of the largest table may take this long on a busy machine. */
-export const PATIENCE_MS = 900_000
+export const TIMEOUT_MS = 900_000
 
 /** Some ten microseconds of CPU time for each row, besides reading and writing it. */
 const HEAVY = `
@@ -155,7 +155,7 @@ export function whenDone(main: TestDatabase, runId: string, count: number): Prom
       const done = await doneParts(main, runId)
       return done.length >= count && done
     },
-    { what: `${count} parts to be committed`, timeoutMs: PATIENCE_MS },
+    { what: `${count} parts to be committed`, timeoutMs: TIMEOUT_MS },
   )
 }
 

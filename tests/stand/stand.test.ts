@@ -131,7 +131,7 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     }
   })
 
-  it('continues a run whose runner is killed, and loses and doubles nothing', async () => {
+  it('continues a run whose runner is killed, and loses and duplicates nothing', async () => {
     await stand.query(
       "CREATE TABLE content.crowd AS SELECT n AS id, 'visitor ' || n AS name FROM generate_series(1, 200000) AS n; ALTER TABLE content.crowd ADD PRIMARY KEY (id)",
     )
@@ -206,7 +206,7 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     expect(await stand.run(idOf('genre_dim_full'))).toMatchObject({ status: 'SUCCESS' })
   })
 
-  it('gives the run of a container that is killed to the other runner', async () => {
+  it('assigns the run of a killed container to the other runner', async () => {
     const id = await idOfCrowd()
     const { data } = await stand.client.POST('/pipelines/{id}/run', { params: { path: { id } } })
     const holder = await waitFor(
@@ -250,7 +250,7 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     expect(output).not.toContain('The console is at')
   })
 
-  it('is gone with its data after make down ARGS=--volumes', async () => {
+  it('is removed with its data by make down ARGS=--volumes', async () => {
     const { code, output } = await stand.make('down', 'ARGS=--volumes')
     expect(code, output).toBe(0)
     expect((await stand.podman('ps', '--all', '--quiet')).output).toBe('')

@@ -4,7 +4,7 @@ import { createServer } from '../../src/api/server.js'
 import type { CheckLimits } from '../../src/api/services/check-slots.js'
 import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
-import type { PreviewPatience } from '../../src/inspect/read-first-rows.js'
+import type { PreviewTimeouts } from '../../src/inspect/read-first-rows.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
 import { createInspection } from '../../src/main/inspection.js'
 import { createChannels } from '../../src/main/notifications.js'
@@ -60,7 +60,7 @@ export interface ApiOptions {
   /** Sinks besides PostgreSQL; not given: none. */
   readonly kinds?: readonly SinkKind[]
   /** How long a preview waits; not given: the default of the product. */
-  readonly patience?: PreviewPatience
+  readonly timeouts?: PreviewTimeouts
   /** Settings of transforms and channels; not given: none. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -101,7 +101,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       sourceSchemas: options.sourceSchemas ?? ['content', 'ugc'],
       transforms,
       engine: new SparkEngine({ profiles: settings.sparkProfiles, environment: { PATH: '' } }),
-      ...(options.patience === undefined ? {} : { patience: options.patience }),
+      ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
     }),
     transforms,
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),

@@ -31,7 +31,7 @@ export interface Comparison {
   repair(pipelineId: string): Promise<{ run_id: string; rows: number }>
 }
 
-interface Told {
+interface ReportedRows {
   readonly count: number
   readonly keys: readonly Record<string, string>[]
 }
@@ -87,7 +87,7 @@ export async function settled(database: TestDatabase): Promise<void> {
   })
 }
 
-function keysOf({ count, keys }: Told): string[] {
+function keysOf({ count, keys }: ReportedRows): string[] {
   const texts = keys.map((key) => Object.values(key).join('/')).sort((a, b) => Number(a) - Number(b))
   // The response contains at most a hundred of them.
   return count > texts.length ? [...texts, `and ${count - texts.length} more`] : texts

@@ -5,7 +5,7 @@ import { ensureDatabase } from '../../src/embedded/database.js'
 import { absentAsNull } from '../../src/embedded/files.js'
 import { runGuarded } from '../../src/embedded/guarded.js'
 import { type EmbeddedServer, removeEmbedded, startEmbedded } from '../../src/embedded/index.js'
-import { findPlace, type Place } from '../../src/embedded/place.js'
+import { type DataLocation, findPlace } from '../../src/embedded/place.js'
 import { launchServer } from '../../src/embedded/server.js'
 import { ServerLog } from '../../src/embedded/server-log.js'
 
@@ -65,7 +65,7 @@ export async function removePostgres(home: string): Promise<void> {
   await rm(home, { recursive: true, force: true })
 }
 
-async function initdb(bin: string, place: Place, log: ServerLog): Promise<void> {
+async function initdb(bin: string, place: DataLocation, log: ServerLog): Promise<void> {
   const { base, dataDir, account } = place
   const passwordFile = join(base, 'password')
   await mkdir(dataDir, { mode: 0o700 })

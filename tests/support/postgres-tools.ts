@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findPlace, type Place } from '../../src/embedded/place.js'
+import { type DataLocation, findPlace } from '../../src/embedded/place.js'
 import type { Found } from './found.js'
 
 /** A PostgreSQL with all its programs: packages of server binaries have neither pg_basebackup nor pg_resetwal. */
@@ -19,7 +19,7 @@ export function findPostgresTools(): Found {
 /** Runs a program for the server that lives in `home`, as the account that owns its data. */
 export async function runTool(
   home: string,
-  program: (place: Place) => readonly string[],
+  program: (place: DataLocation) => readonly string[],
   env: Record<string, string> = {},
 ): Promise<void> {
   const place = await findPlace(home, () => {})

@@ -16,7 +16,7 @@ export interface TestTasks {
   /** Adds or replaces a file: `python/film.py`. */
   write(file: string, text: string): Promise<void>
   /** What was printed so far, as `transform: line`. */
-  readonly said: readonly string[]
+  readonly output: readonly string[]
   open(
     names: string | readonly string[],
     columns: readonly Column[],
@@ -43,17 +43,17 @@ export async function someTasks(
   for (const [file, text] of Object.entries(files)) await write(file, text)
   const hosts = createTransforms(readSettings({ ...taskSettings(folder), ...env }))
   onTestFinished(() => hosts.close())
-  const said: string[] = []
+  const output: string[] = []
   const open: TestTasks['open'] = (names, columns, signal = new AbortController().signal) =>
     hosts.open([names].flat(), columns, {
       signal,
-      onOutput: ({ transform, text }) => void said.push(`${transform}: ${text}`),
+      onOutput: ({ transform, text }) => void output.push(`${transform}: ${text}`),
     })
   return {
     folder,
     hosts,
     write,
-    said,
+    output,
     open,
     run: async (names, columns, rows) => {
       const chain = await open(names, columns)

@@ -57,7 +57,7 @@ export class JsonlSink implements Sink {
     for await (const portion of keys) for (const key of portion) kept.add(JSON.stringify(key))
     const rows = await this.#rows()
     const gone = [...rows.keys()].filter((key) => !kept.has(key))
-    requireBelowBrake(this.#path, gone.length, rows.size, this.#mart.brake)
+    requireBelowBrake(this.#path, { deleted: gone.length, size: rows.size, brake: this.#mart.brake })
     for (const key of gone) rows.delete(key)
     await this.#save(this.#path, rows)
     return { deleted: gone.length }
@@ -121,7 +121,7 @@ export class JsonlSink implements Sink {
     if (built.size > written)
       throw new VitrinaError('SINK_GONE', `${beside} has rows that this run did not write.`, 'Run again.')
     const gone = [...old.keys()].filter((key) => !built.has(key)).length
-    requireBelowBrake(this.#path, gone, old.size, this.#mart.brake)
+    requireBelowBrake(this.#path, { deleted: gone, size: old.size, brake: this.#mart.brake })
     await this.#save(this.#path, built)
     await rm(beside, { force: true })
     return { deleted: gone }

@@ -34,7 +34,7 @@ describe('problems', () => {
   })
 
   it.each(['/pipelines/overview', '/api/v1/pipelines/overview'])(
-    'does not take a word of %s for the id of a pipeline',
+    'does not mistake a word of %s for the id of a pipeline',
     async (url) => {
       const answer = await api.call({ method: 'DELETE', url })
       expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD'])

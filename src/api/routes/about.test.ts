@@ -40,7 +40,7 @@ beforeAll(async () => {
     },
   })
   impatient = anApi(database.loginUrl('meta'), {
-    probed: { databases: databases.filter(isSilent), sinks: sinks.filter(isSilent), patienceMs: 500 },
+    probed: { databases: databases.filter(isSilent), sinks: sinks.filter(isSilent), timeoutMs: 500 },
   })
   await aPipeline(database, { name: 'inside' })
   await aPipeline(database, { name: 'from_outside', sourceConnection: 'Warehouse' })

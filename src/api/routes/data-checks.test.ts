@@ -55,7 +55,7 @@ describe('the checks of a pipeline', () => {
     expect((await api.patch(`/pipelines/${id}`, { checks: null })).json()).toMatchObject({ checks: [] })
   })
 
-  it('fail unless they say otherwise', async () => {
+  it('fail by default', async () => {
     const { on_failure, ...rest } = RANGE
     const made = await api.post('/pipelines', body([rest]))
     expect(made.json().checks).toEqual([RANGE])

@@ -8,7 +8,7 @@ import { rule } from './rule.js'
 
 const TAG = 'checks'
 /** Each check may take a minute. */
-const PATIENCE_MS = 30 * 60_000
+const TIMEOUT_MS = 30 * 60_000
 
 export function dataCheckRoutes(app: Api, checks: DataCheckService): void {
   app.get(
@@ -52,7 +52,7 @@ export function dataCheckRoutes(app: Api, checks: DataCheckService): void {
       schema: { params: byId, body: noBody, response: { 200: checkList } },
     },
     async (request) => ({
-      items: (await checks.run(request.params.id, AbortSignal.timeout(PATIENCE_MS))).map(checkToWire),
+      items: (await checks.run(request.params.id, AbortSignal.timeout(TIMEOUT_MS))).map(checkToWire),
     }),
   )
 }

@@ -12,7 +12,7 @@ import { rule } from './rule.js'
 
 /** A thousand pipelines with long queries; each is checked by the guard on its source. */
 const BODY_LIMIT = 16 * 1024 * 1024
-const PATIENCE_MS = 5 * 60_000
+const TIMEOUT_MS = 5 * 60_000
 
 export function graphRoutes(app: Api, order: OrderService): void {
   app.get(
@@ -43,7 +43,7 @@ export function graphRoutes(app: Api, order: OrderService): void {
     },
     async (request) => {
       const { pipelines, deleted } = request.body
-      return conflictsToWire(await order.conflicts(pipelines, deleted, AbortSignal.timeout(PATIENCE_MS)))
+      return conflictsToWire(await order.conflicts(pipelines, deleted, AbortSignal.timeout(TIMEOUT_MS)))
     },
   )
 }

@@ -28,8 +28,8 @@ const TAG = 'inspection'
 /** The service reads the body field by field, so that all mistakes are reported together. */
 const anyObject = z.record(z.string(), z.unknown())
 /** No check is worth more time than this; the sessions of a longer one are terminated. */
-const PATIENCE_MS = 25_000
-const DEEP_PATIENCE_MS = 30 * 60_000
+const TIMEOUT_MS = 25_000
+const DEEP_TIMEOUT_MS = 30 * 60_000
 
 export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
@@ -48,7 +48,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
       validationToWire(
         validationFor(
           request.caller!.role,
-          await inspect.validate(request.params.id, AbortSignal.timeout(PATIENCE_MS)),
+          await inspect.validate(request.params.id, AbortSignal.timeout(TIMEOUT_MS)),
         ),
       ),
   )
@@ -67,7 +67,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     async (request) => {
       const depth = request.query.quick ? 'quick' : 'whole'
       return validationToWire(
-        await inspect.validateDraft(request.body, depth, AbortSignal.timeout(PATIENCE_MS)),
+        await inspect.validateDraft(request.body, depth, AbortSignal.timeout(TIMEOUT_MS)),
       )
     },
   )
@@ -83,7 +83,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
       schema: { querystring: tablesQuery, response: { 200: tablesWire } },
     },
     async (request) =>
-      tablesToWire(await inspect.tables(request.query.connection ?? null, AbortSignal.timeout(PATIENCE_MS))),
+      tablesToWire(await inspect.tables(request.query.connection ?? null, AbortSignal.timeout(TIMEOUT_MS))),
   )
 
   app.post(
@@ -99,7 +99,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     },
     async (request) =>
       previewToWire(
-        await inspect.preview(request.params.id, request.query.limit, AbortSignal.timeout(PATIENCE_MS)),
+        await inspect.preview(request.params.id, request.query.limit, AbortSignal.timeout(TIMEOUT_MS)),
       ),
   )
 
@@ -116,7 +116,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     },
     async (request) =>
       previewToWire(
-        await inspect.previewDraft(request.body, request.query.limit, AbortSignal.timeout(PATIENCE_MS)),
+        await inspect.previewDraft(request.body, request.query.limit, AbortSignal.timeout(TIMEOUT_MS)),
       ),
   )
 
@@ -135,7 +135,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
       const { deep } = request.query
       // It reads every row on both sides, for up to half an hour, and returns keys.
       if (deep) requireRole(request, 'operator')
-      const signal = AbortSignal.timeout(deep ? DEEP_PATIENCE_MS : PATIENCE_MS)
+      const signal = AbortSignal.timeout(deep ? DEEP_TIMEOUT_MS : TIMEOUT_MS)
       return reconcileToWire(
         await inspect.reconcile(request.params.id, { deep, signal, events: request.events }),
       )
@@ -155,7 +155,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     },
     async (request, reply) => {
       const { id } = request.params
-      const { rows, run } = await inspect.repair(id, authorOf(request), AbortSignal.timeout(DEEP_PATIENCE_MS))
+      const { rows, run } = await inspect.repair(id, authorOf(request), AbortSignal.timeout(DEEP_TIMEOUT_MS))
       return reply
         .code(202)
         .send({ id, rows, run_id: run?.id ?? null, url: run === null ? null : runUrl(run.id) })

@@ -14,7 +14,7 @@ import { rule } from './rule.js'
 
 const TAG = 'lineage'
 /** An unavailable database uses up ten seconds of it. */
-const PATIENCE_MS = 25_000
+const TIMEOUT_MS = 25_000
 
 export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
@@ -31,7 +31,7 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
     async (request) => {
       const { node, ...rest } = request.query
       return lineageToWire(
-        await lineage.graph({ ...rest, focus: node ?? null }, AbortSignal.timeout(PATIENCE_MS)),
+        await lineage.graph({ ...rest, focus: node ?? null }, AbortSignal.timeout(TIMEOUT_MS)),
       )
     },
   )
@@ -48,7 +48,7 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
       schema: { querystring: openLineageQuery, response: { 200: openLineageWire } },
     },
     async (request) => [
-      ...(await lineage.openLineage(request.query.pipeline ?? null, AbortSignal.timeout(PATIENCE_MS))),
+      ...(await lineage.openLineage(request.query.pipeline ?? null, AbortSignal.timeout(TIMEOUT_MS))),
     ],
   )
 
@@ -64,6 +64,6 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
       schema: { params: byId, response: { 200: pipelineLineageWire } },
     },
     async (request) =>
-      pipelineLineageToWire(await lineage.ofPipeline(request.params.id, AbortSignal.timeout(PATIENCE_MS))),
+      pipelineLineageToWire(await lineage.ofPipeline(request.params.id, AbortSignal.timeout(TIMEOUT_MS))),
   )
 }

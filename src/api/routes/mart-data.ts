@@ -13,7 +13,7 @@ import { rule } from './rule.js'
 
 const TAG = 'inspection'
 /** Longer than the limits of the statements, which report more precisely what took so long. */
-const PATIENCE_MS = 25_000
+const TIMEOUT_MS = 25_000
 
 export function martDataRoutes(app: Api, data: MartDataService): void {
   app.get(
@@ -28,7 +28,7 @@ export function martDataRoutes(app: Api, data: MartDataService): void {
       schema: { params: byId, querystring: rowsQuery, response: { 200: rowsWire } },
     },
     async (request) =>
-      rowsToWire(await data.rows(request.params.id, request.query, AbortSignal.timeout(PATIENCE_MS))),
+      rowsToWire(await data.rows(request.params.id, request.query, AbortSignal.timeout(TIMEOUT_MS))),
   )
 
   app.get(
@@ -46,7 +46,7 @@ export function martDataRoutes(app: Api, data: MartDataService): void {
     async (request) => {
       const { refresh } = request.query
       return profileToWire(
-        await data.profile(request.params.id, { refresh, signal: AbortSignal.timeout(PATIENCE_MS) }),
+        await data.profile(request.params.id, { refresh, signal: AbortSignal.timeout(TIMEOUT_MS) }),
       )
     },
   )

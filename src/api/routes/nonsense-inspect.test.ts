@@ -12,7 +12,7 @@ import {
 } from '../../../tests/support/nonsense.js'
 import { aRunner } from '../../../tests/support/runner.js'
 import { run } from '../../../tests/support/runs.js'
-import { PREVIEW_PATIENCE } from '../../inspect/read-first-rows.js'
+import { PREVIEW_TIMEOUTS } from '../../inspect/read-first-rows.js'
 
 let database: TestDatabase
 let api: TestApi
@@ -42,8 +42,8 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const inspectingApi = (patience = PREVIEW_PATIENCE) =>
-  anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), patience })
+const inspectingApi = (timeouts = PREVIEW_TIMEOUTS) =>
+  anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), timeouts })
 
 /** `{pipeline}/validate` with the path of an existing pipeline. */
 const fill = (template: string) => template.replace(/\{(\w+)\}/, (_, name: keyof typeof path) => path[name])
@@ -175,7 +175,7 @@ describe('nonsense about existing objects gets a response, never a 5xx', () => {
   })
 
   it('as a query that takes too long', async () => {
-    const impatient = inspectingApi({ ...PREVIEW_PATIENCE, query: 500 })
+    const impatient = inspectingApi({ ...PREVIEW_TIMEOUTS, query: 500 })
     onTestFinished(() => impatient.close())
     const source_query =
       'SELECT count(*) AS id FROM generate_series(1, 100000000) a, generate_series(1, 100000000) b'

@@ -348,7 +348,7 @@ describe('POST /pipelines/{id}/run?with=', () => {
     expect((await runsOf(database, b)).map(({ status }) => status).sort()).toEqual(['CANCELLED', 'SUCCESS'])
   })
 
-  it('holds the rest back when one fails, and continues after it was repaired', async () => {
+  it('holds the rest back when one fails, and continues once it has succeeded', async () => {
     const { a, b, c, d } = await diamond()
     await runner()
     await database.query('CREATE TABLE analytics.b (other int)')

@@ -105,16 +105,16 @@ describe('a run', () => {
       [3, 'FAILED', 0],
       [4, 'SUCCESS', 20],
     ])
-    const tell = (day: number, strategy: string, read: number) =>
+    const addRun = (day: number, strategy: string, read: number) =>
       database.query(
         `UPDATE etl.etl_runs SET strategy = $2, rows_read = $3
           WHERE pipeline_id = $4 AND requested_at = make_timestamptz(2026, 1, $1, 0, 0, 0, 'UTC')`,
         [day, strategy, read, id],
       )
-    await tell(1, 'sql_full', 1200)
-    await tell(2, 'sql_incremental', 3)
-    await tell(3, 'sql_full', 7)
-    await tell(4, 'sql_full', 1300)
+    await addRun(1, 'sql_full', 1200)
+    await addRun(2, 'sql_incremental', 3)
+    await addRun(3, 'sql_full', 7)
+    await addRun(4, 'sql_full', 1300)
     const runs = (await api.get(`/runs?pipeline_id=${id}`)).json().items
     const expected = await Promise.all(
       runs.map(async (each: { id: string }) => (await api.get(`/runs/${each.id}`)).json().expected_rows_read),

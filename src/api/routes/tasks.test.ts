@@ -36,8 +36,8 @@ beforeAll(async () => {
   await writeFile(join(folder, 'python/broken.py'), 'import nothing_like_this')
   const options = { readerUrl: database.loginUrl('reader'), env: taskSettings(folder) }
   api = anApi(database.loginUrl('meta'), options)
-  const patience = { query: 5_000, transforms: 2_000 }
-  impatient = anApi(database.loginUrl('meta'), { ...options, patience })
+  const timeouts = { query: 5_000, transforms: 2_000 }
+  impatient = anApi(database.loginUrl('meta'), { ...options, timeouts })
 })
 afterAll(() => rm(folder, { recursive: true }))
 

@@ -4,7 +4,7 @@ export interface CheckLimits {
   readonly total: number
   readonly perToken: number
   /** How long a check may wait for a slot; 10 s unless set. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 interface Waiting {
@@ -13,7 +13,7 @@ interface Waiting {
 }
 
 const RETRY_AFTER_SECONDS = 1
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 /** For each slot of a caller, this many checks may wait. More are rejected at once: waiting costs memory too. */
 const WAITING_PER_PLACE = 4
 
@@ -44,7 +44,7 @@ export class CheckSlots {
 
   /** Resolves when a slot is free. */
   #wait(caller: string): Promise<void> {
-    const { perToken, patienceMs = PATIENCE_MS } = this.#limits
+    const { perToken, timeoutMs = TIMEOUT_MS } = this.#limits
     const refusal = this.#refusal(caller)!
     const isFull = this.#waiting.filter((one) => one.caller === caller).length >= perToken * WAITING_PER_PLACE
     if (isFull) return Promise.reject(refusal)
@@ -52,7 +52,7 @@ export class CheckSlots {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
         reject(refusal)
-      }, patienceMs)
+      }, timeoutMs)
       const waiting: Waiting = {
         caller,
         admit: () => {

@@ -5,7 +5,7 @@ import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js
 import { kindOf } from '../../model/target.js'
 import type { Page, PageRequest, State } from '../../ports/catalog.js'
 import type { Inspector } from '../../ports/inspector.js'
-import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
+import type { CheckpointValue, PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
 import { pipelineFields } from '../schemas/pipeline-input.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
 import { busy, checkpointFate, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
@@ -121,7 +121,7 @@ export class EditService {
     if (!isId(id) || !(await this.#editor.remove(id, author, check))) throw notFound('PIPELINE_NOT_FOUND', id)
   }
 
-  async reset(id: string, author: Author, to: Checkpoint): Promise<State> {
+  async reset(id: string, author: Author, to: CheckpointValue): Promise<State> {
     const decide = (current: Pipeline) => {
       if (isRunning(current)) throw busy(current, 'its checkpoint cannot be set now')
       requireUsable(current, to)
@@ -279,7 +279,7 @@ function requireVersion({ name, configVersion }: Pipeline, ifMatch: string | und
 }
 
 /** A value that the pipeline would ignore must not look as if it had an effect. */
-function requireUsable({ mode, capture, incrementalIdKey }: Pipeline, to: Checkpoint): void {
+function requireUsable({ mode, capture, incrementalIdKey }: Pipeline, to: CheckpointValue): void {
   if (to.lastProcessedKey === null) return
   if (mode !== 'incremental' || capture !== 'key')
     throw new RequestInvalid([

@@ -7,7 +7,7 @@ const POLL_MS = 2_000
 const PAGE = 500
 
 /** A listener. `take` does not wait: a listener that cannot keep up reads the journal itself. */
-export interface Listener {
+export interface EventListener {
   take(events: readonly JournalEvent[]): void
 }
 
@@ -25,7 +25,7 @@ export interface EventHubOptions {
  */
 export class EventHub {
   readonly #options: EventHubOptions
-  readonly #listeners = new Set<Listener>()
+  readonly #listeners = new Set<EventListener>()
   #head = 0
   #timer: NodeJS.Timeout | null = null
   #reading: Promise<void> = Promise.resolve()
@@ -43,7 +43,7 @@ export class EventHub {
   }
 
   /** The number after which a new listener receives everything. */
-  async join(listener: Listener): Promise<number> {
+  async join(listener: EventListener): Promise<number> {
     this.#start()
     if (this.#listeners.size === 0) {
       await this.#numberAll()
@@ -55,7 +55,7 @@ export class EventHub {
     return this.#head
   }
 
-  leave(listener: Listener): void {
+  leave(listener: EventListener): void {
     this.#listeners.delete(listener)
   }
 

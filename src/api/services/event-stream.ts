@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JournalEvent } from '../../model/history.js'
-import type { EventHub, Listener } from './event-hub.js'
+import type { EventHub, EventListener } from './event-hub.js'
 
 /**
  * How much unread data a client may have in memory before it has to read the rest from the journal. With 1 MiB and a
@@ -21,7 +21,7 @@ export interface EventFilter {
  * One client of the journal. It is either live and receives what the hub delivers, or it catches up and reads the
  * journal itself from its last number until it reaches the hub.
  */
-export class EventStream implements Listener {
+export class EventStream implements EventListener {
   readonly #raw: ServerResponse
   readonly #hub: EventHub
   readonly #filter: EventFilter

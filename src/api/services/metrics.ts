@@ -1,7 +1,7 @@
 import type { Catalog } from '../../ports/catalog.js'
 import type { NotificationStore } from '../../ports/notification-store.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
-import type { Fleet } from '../../telemetry/fleet.js'
+import type { FleetState } from '../../telemetry/fleet.js'
 import type { Meter } from '../../telemetry/meter.js'
 
 /**
@@ -56,7 +56,7 @@ export class MetricsService {
   }
 
   /** Null if the meta store does not respond: its monitoring must not fail together with it. */
-  async #fleet(events: ApiEvents): Promise<Fleet | null> {
+  async #fleet(events: ApiEvents): Promise<FleetState | null> {
     try {
       const [totals, pulse, sources, channels] = await Promise.all([
         this.#catalog.runTotals(),

@@ -17,7 +17,7 @@ export interface OrderParts {
 type Raw = Readonly<Record<string, unknown>>
 
 /** For each pipeline, longer than a check should take. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** The order of pipelines. */
 export class OrderService {
@@ -85,7 +85,7 @@ export class OrderService {
       if (this.#life.signal.aborted) return
       const pipeline = await catalog.getPipeline(id)
       if (pipeline === null) continue
-      const signal = AbortSignal.any([this.#life.signal, AbortSignal.timeout(PATIENCE_MS)])
+      const signal = AbortSignal.any([this.#life.signal, AbortSignal.timeout(TIMEOUT_MS)])
       const reads = await inspector.reads(pipeline, signal).catch(() => [])
       if (reads.length > 0) await editor.learnReads(id, reads)
     }

@@ -1,6 +1,6 @@
 import type { Run } from '../../model/run.js'
 import { isOver } from '../../model/status.js'
-import type { EventHub, Listener } from './event-hub.js'
+import type { EventHub, EventListener } from './event-hub.js'
 import type { RunService } from './runs.js'
 
 /** The polling interval without events. */
@@ -21,7 +21,7 @@ export class RunWaiter {
   async untilOver(id: string, signal: AbortSignal): Promise<Run> {
     const reasons = [signal, this.#closing.signal]
     let wake = () => {}
-    const listener: Listener = {
+    const listener: EventListener = {
       take: (events) => {
         if (events.some(({ runId }) => runId === id)) wake()
       },

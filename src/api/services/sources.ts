@@ -5,7 +5,7 @@ import type { ShownSource } from '../schemas/source.js'
 
 /** Identities rarely change, and a page that refreshes must not open a session to each source every time. */
 const FRESH_MS = 10_000
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 interface Kept {
   readonly at: number
@@ -37,7 +37,7 @@ export class SourceService {
     const of = JSON.stringify(tables)
     const kept = this.#kept.get(connection)
     if (kept !== undefined && kept.of === of && performance.now() - kept.at < FRESH_MS) return kept.identities
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     // A source that does not respond is reported by its state, not by an error of this request.
     const identities = this.#inspector.identities(connection, tables, signal).catch(() => null)
     this.#kept.set(connection, { at: performance.now(), of, identities })

@@ -81,7 +81,7 @@ export async function verifyMart(story: MartStory): Promise<boolean> {
 
 function compare({ server, pipeline }: MartStory, deep: boolean): Promise<Reconciliation> {
   const params = { path: { id: pipeline.id }, query: { deep } }
-  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.patiently }))
+  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.withoutTimeout }))
 }
 
 function thousands(count: number): string {

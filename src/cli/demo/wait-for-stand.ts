@@ -4,12 +4,12 @@ import { step } from '../output/print.js'
 import type { Server } from '../server/server.js'
 
 /** Elasticsearch on a busy machine took 70 s to respond. */
-const PATIENCE_MS = 300_000
+const TIMEOUT_MS = 300_000
 const AGAIN_MS = 1_000
 
 /** Resolves when the API responds and reaches its databases and sinks: pipelines would fail before that. */
 export async function waitForStand(server: Server, signal: AbortSignal): Promise<void> {
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   let lastMessage = ''
   for (;;) {
     const error = await whatIsAway(server, signal)

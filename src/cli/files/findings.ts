@@ -1,10 +1,10 @@
 import type { FilePipeline } from '../../config/pipeline-file.js'
-import { type Place, SourceText } from '../../config/source-text.js'
+import { type FilePosition, SourceText } from '../../config/source-text.js'
 import { bad, dim, print } from '../output/print.js'
 import type { ValidationFinding } from '../server/wire.js'
 
 /** Shows where a finding is: in the file, or in the saved text. */
-export type Locate = (finding: ValidationFinding) => Place | null
+export type Locate = (finding: ValidationFinding) => FilePosition | null
 
 export function inFile(file: FilePipeline): Locate {
   return ({ field, position }) => file.locate(field, position)

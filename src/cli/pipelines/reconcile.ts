@@ -42,13 +42,13 @@ async function reconcile(name: string, flags: Flags): Promise<void> {
 
 function compare(server: Server, { id }: Pipeline, deep: boolean): Promise<Reconciliation> {
   const params = { path: { id }, query: { deep } }
-  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.patiently }))
+  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.withoutTimeout }))
 }
 
 async function repair(server: Server, pipeline: Pipeline, flags: Flags): Promise<void> {
   const params = { path: { id: pipeline.id } }
   const answer = await server.ask(
-    server.api.POST('/pipelines/{id}/reconcile/repair', { params, ...server.patiently }),
+    server.api.POST('/pipelines/{id}/reconcile/repair', { params, ...server.withoutTimeout }),
   )
   if (answer.run_id !== null && flags.wait) {
     detail(`Run ${answer.run_id} repairs ${answer.rows} rows.`)

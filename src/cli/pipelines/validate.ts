@@ -43,7 +43,7 @@ async function validate(name: string | undefined, flags: Flags): Promise<void> {
   if (flags.offline && flags.file === undefined)
     throw new VitrinaError('USAGE_INVALID', '--offline requires --file.', 'Add --file.')
   const files = flags.file === undefined ? [] : await readSome(flags.file, flags)
-  if (flags.offline) return tellOffline(files, flags)
+  if (flags.offline) return printOffline(files, flags)
   const server = await openServer(flags)
   const validated = name === undefined ? [] : [await validateSaved(server, name)]
   for (const file of files) validated.push(await validateFile(server, file))
@@ -53,7 +53,7 @@ async function validate(name: string | undefined, flags: Flags): Promise<void> {
 }
 
 /** Errors have been printed by then. */
-function tellOffline(files: readonly FilePipeline[], flags: Flags): void {
+function printOffline(files: readonly FilePipeline[], flags: Flags): void {
   const items = files.map(({ name }) => ({ name, valid: true }))
   if (isData(flags)) printData({ items }, flags)
   else for (const { name } of items) print(`${good('✓')} ${name}: no errors found without a server.`)

@@ -39,7 +39,7 @@ export async function checkOrder(
   }
   try {
     const { conflicts } = await server.ask(
-      server.api.POST('/graph/validate', { body: body as never, ...server.patiently }),
+      server.api.POST('/graph/validate', { body: body as never, ...server.withoutTimeout }),
     )
     return conflicts.map(({ name, code, detail }) => {
       const file = files.find((one) => one.name === name)!
@@ -52,7 +52,7 @@ export async function checkOrder(
   }
 }
 
-/** The one that a reader would look at: `after` if the file has it, else what it reads. */
+/** The one that a reader would change: `after` if the file has it, else what it reads. */
 function orderingFieldOf({ fields }: FilePipeline): string {
   if (Array.isArray(fields.after) && fields.after.length > 0) return 'after'
   return ['source_table', 'source_query'].find((field) => typeof fields[field] === 'string') ?? 'tasks'

@@ -1,6 +1,6 @@
 import type { MainSettings } from '../../main/environment.js'
 import type { ApiToken } from '../../main/token.js'
-import type { Tree } from '../../main/tree.js'
+import type { ProcessTree } from '../../main/tree.js'
 import { bold, detail, dim, print } from '../output/print.js'
 import { connectTo } from '../server/server.js'
 
@@ -11,7 +11,11 @@ export function printAddresses(url: string, token: ApiToken): void {
 }
 
 /** Where everything is. Shows the administrator connection only if Vitrina created that server itself. */
-export async function printBanner(tree: Tree, settings: MainSettings, isEmbedded: boolean): Promise<void> {
+export async function printBanner(
+  tree: ProcessTree,
+  settings: MainSettings,
+  isEmbedded: boolean,
+): Promise<void> {
   const link = await signInLink(tree)
   if (tree.portInstead !== null)
     detail(
@@ -29,7 +33,7 @@ export async function printBanner(tree: Tree, settings: MainSettings, isEmbedded
  * After the #, which browsers do not send to servers, so it appears in no log. Null: the API has just exited, which
  * is reported elsewhere.
  */
-async function signInLink({ url, token: { token } }: Tree): Promise<string | null> {
+async function signInLink({ url, token: { token } }: ProcessTree): Promise<string | null> {
   const server = connectTo({ url, token })
   return server.ask(server.api.POST('/session/code', {})).then(
     ({ code }) => `${url}/ui/#code=${code}`,

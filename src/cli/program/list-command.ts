@@ -20,7 +20,7 @@ type List<P extends ListRoute> = Get<P> & { items: Item<P>[]; next_cursor: strin
 type Item<P extends ListRoute> = Get<P> extends { items: (infer I)[] } ? I : never
 
 /** The cells of a row, by the heading of their column. */
-export type Columns<T> = Readonly<Record<string, (item: T) => Cell>>
+export type ListColumns<T> = Readonly<Record<string, (item: T) => Cell>>
 
 /** An option that selects items: by a parameter that has its value, or by computed parameters. */
 type Filter<P extends ListRoute> = { readonly option: Option } & (
@@ -36,7 +36,9 @@ interface ListCommand<P extends ListRoute> extends CommandHelp {
   readonly filters?: readonly Filter<NoInfer<P>>[]
   /** Of a route with pages: the plural of what is listed, and the size of a page (default: all pages). */
   readonly pages?: { readonly of: string; readonly limit?: number }
-  readonly columns: Columns<Item<NoInfer<P>>> | ((pipeline: string | undefined) => Columns<Item<NoInfer<P>>>)
+  readonly columns:
+    | ListColumns<Item<NoInfer<P>>>
+    | ((pipeline: string | undefined) => ListColumns<Item<NoInfer<P>>>)
   /** Printed instead of an empty table. */
   readonly none: string
   /** Prints what does not fit into the table. */
@@ -115,7 +117,7 @@ function parametersOf<P extends ListRoute>(
   return value === '' ? {} : { [filter.equals]: value }
 }
 
-export function printItems<T>(columns: Columns<T>, items: readonly T[], none: string): void {
+export function printItems<T>(columns: ListColumns<T>, items: readonly T[], none: string): void {
   const cells = Object.values(columns)
   printTable(
     Object.keys(columns),

@@ -12,7 +12,7 @@ export interface ServerFlags {
   readonly context?: string
 }
 
-export interface Connection {
+export interface ServerConnection {
   readonly url: string
   readonly token: string
 }
@@ -21,7 +21,7 @@ export interface Connection {
  * Flags, then the environment, then the context, then the server of this folder. An address and its token belong
  * together: a token that was stored for one server is never sent to another.
  */
-export async function findConnection(flags: ServerFlags): Promise<Connection> {
+export async function findConnection(flags: ServerFlags): Promise<ServerConnection> {
   const settings = readEnvironment()
   const context = await chosenContext(flags, settings)
   const url = requireUrl(flags.url ?? context?.url ?? settings.VITRINA_URL ?? localUrl(settings))

@@ -1,5 +1,5 @@
 import { detail } from '../output/print.js'
-import { Progress } from '../output/progress.js'
+import { ProgressLine } from '../output/progress-line.js'
 import type { Server } from './server.js'
 import { describeRun, requireSuccess, watchRun } from './watch-run.js'
 import type { Run } from './wire.js'
@@ -23,7 +23,7 @@ export async function watchWithProgress(
   run: { id: string; pipelineId: string },
   signal: AbortSignal,
 ): Promise<Run> {
-  const progress = new Progress()
+  const progress = new ProgressLine()
   try {
     return await watchRun(server, run, {
       onChange: (seen) => progress.show(`${seen.pipeline_name}: ${describeRun(seen)}`),

@@ -1,9 +1,9 @@
 import { type ApiClient, createClient } from '../../client/api-client.js'
-import { patientFetch } from '../../client/patient-fetch.js'
+import { fetchWithoutTimeout } from '../../client/fetch-without-timeout.js'
 import { VitrinaError } from '../../model/errors.js'
 import { note } from '../output/print.js'
 import { ApiError } from './api-error.js'
-import { type Connection, findConnection, type ServerFlags } from './connection.js'
+import { findConnection, type ServerConnection, type ServerFlags } from './connection.js'
 
 interface ApiResponse<T> {
   readonly data?: T
@@ -12,10 +12,10 @@ interface ApiResponse<T> {
 }
 
 /** The server that a command sends requests to. */
-export interface Server extends Connection {
+export interface Server extends ServerConnection {
   readonly api: ApiClient
   /** For requests that may take the server longer than the default timeout of fetch: pass it with the request. */
-  readonly patiently: { readonly fetch: (request: Request) => Promise<Response> }
+  readonly withoutTimeout: { readonly fetch: (request: Request) => Promise<Response> }
   /** The body of a response; throws if the server returned an error or did not respond. */
   ask<T>(request: Promise<ApiResponse<T>>): Promise<T>
 }
@@ -26,10 +26,10 @@ export async function openServer(flags: ServerFlags): Promise<Server> {
   return connectTo(await findConnection(flags))
 }
 
-export function connectTo({ url, token }: Connection): Server {
+export function connectTo({ url, token }: ServerConnection): Server {
   const api = createClient({ url, token, fetch: (request) => reach(request as Request, url) })
-  const patiently = { fetch: (request: Request) => reach(request, url, patientFetch) }
-  return { url, token, api, patiently, ask: (request) => ask(request, url) }
+  const withoutTimeout = { fetch: (request: Request) => reach(request, url, fetchWithoutTimeout) }
+  return { url, token, api, withoutTimeout, ask: (request) => ask(request, url) }
 }
 
 async function ask<T>(request: Promise<ApiResponse<T>>, url: string): Promise<T> {

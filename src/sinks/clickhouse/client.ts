@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { VitrinaError } from '../../model/errors.js'
 import { decodeLines, type TextValues } from '../../sql/copy-text.js'
-import type { Address } from './config.js'
-import { mayPass, sinkError } from './errors.js'
+import type { ClickHouseAddress } from './config.js'
+import { isTemporary, sinkError } from './errors.js'
 
 export type ClientModule = Pick<typeof import('@clickhouse/client'), 'createClient'>
 
@@ -49,7 +49,7 @@ export interface Statement {
 }
 
 /** The server, for one attempt or one inspection. */
-export class Server {
+export class ClickHouseServer {
   readonly #client: ClickHouseClient
   readonly #origin: string
   readonly #signal: AbortSignal
@@ -57,7 +57,7 @@ export class Server {
   readonly #attempt = randomUUID()
   #inserts = 0
 
-  constructor(module: ClientModule, address: Address, signal: AbortSignal) {
+  constructor(module: ClientModule, address: ClickHouseAddress, signal: AbortSignal) {
     this.#origin = address.origin
     this.#signal = signal
     this.#client = module.createClient({
@@ -131,7 +131,7 @@ export class Server {
       })
       stream.resume()
     }
-    await this.#patiently(send)
+    await this.#withRetries(send)
   }
 
   async close(): Promise<void> {
@@ -145,18 +145,18 @@ export class Server {
   }
 
   async #again<T>(statement: Statement, request: () => Promise<T>): Promise<T> {
-    return this.#patiently(request).catch((error) => {
+    return this.#withRetries(request).catch((error) => {
       throw this.error(error, statement.doing)
     })
   }
 
   /** Retries only when the server requested it or was not reached; the token makes a lost response harmless. */
-  async #patiently<T>(request: () => Promise<T>): Promise<T> {
+  async #withRetries<T>(request: () => Promise<T>): Promise<T> {
     for (const waitMs of WAITS_MS) {
       try {
         return await request()
       } catch (error) {
-        if (!mayPass(error) || this.#signal.aborted) throw error
+        if (!isTemporary(error) || this.#signal.aborted) throw error
         await delay(waitMs, undefined, { signal: this.#signal })
       }
     }
@@ -177,7 +177,7 @@ export async function findClient(load: () => Promise<ClientModule>): Promise<Cli
 const OLDEST = [24, 8] as const
 
 /** Returns the version; throws if it is too old. */
-export async function requireVersion(server: Server): Promise<string> {
+export async function requireVersion(server: ClickHouseServer): Promise<string> {
   const [row] = await server.rows({ sql: 'SELECT version()', doing: 'Reading the version' })
   const version = row?.[0] ?? ''
   const [major = 0, minor = 0] = version.split('.').map(Number)

@@ -37,10 +37,10 @@ export const SETTINGS = {
   },
 } as const satisfies SettingsTable
 
-export type Settings = SettingsOf<typeof SETTINGS>
+export type ClickHouseSettings = SettingsOf<typeof SETTINGS>
 
 /** Address of the server and credentials. */
-export interface Address {
+export interface ClickHouseAddress {
   /** Without user and password, so that it can be shown. */
   readonly origin: string
   readonly username: string
@@ -49,7 +49,7 @@ export interface Address {
   readonly database: string
 }
 
-export function addressOf(settings: Settings): Address | null {
+export function addressOf(settings: ClickHouseSettings): ClickHouseAddress | null {
   if (settings.CLICKHOUSE_URL === undefined) return null
   const url = new URL(settings.CLICKHOUSE_URL)
   return {
@@ -60,7 +60,7 @@ export function addressOf(settings: Settings): Address | null {
   }
 }
 
-export interface Options {
+export interface ClickHouseOptions {
   /** Type of `numeric` without a precision: Decimal(76, 38) or String. */
   readonly numeric: 'decimal' | 'string'
   /** Look up which rows of a batch exist and skip unchanged ones. */

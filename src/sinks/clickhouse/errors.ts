@@ -47,7 +47,7 @@ export function isLateWriter(error: unknown): boolean {
 }
 
 /** True when the same request may succeed a moment later. */
-export function mayPass(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   const code = serverCode(error)
   return code === null ? isNetwork(error) : LATER.has(code)
 }

@@ -75,7 +75,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
     ])
   })
 
-  it('creates the data again when it was dropped and only the view is left', async () => {
+  it('creates the data table again when only the view is left', async () => {
     const mart = aMart(server)
     const sink = await mart.open()
     await sink.prepare()

@@ -1,7 +1,7 @@
 import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
-import type { MartColumn, RowCodec } from './rows.js'
+import type { RowCodec, StoredColumn } from './rows.js'
 import { targetFinding } from './schema.js'
 
 /** Findings about the query's columns that need no server. */
@@ -15,7 +15,7 @@ export function examineColumns(
   }
 }
 
-function keyProblem({ name, codec }: MartColumn): Finding[] {
+function keyProblem({ name, codec }: StoredColumn): Finding[] {
   if (codec.isNullable && !codec.type.startsWith('Float')) return []
   const what = codec.isNullable ? 'a floating-point number' : 'an array'
   return [
@@ -41,7 +41,7 @@ function nameProblem({ name }: Column): Finding[] {
 }
 
 /** Deviations from the exact mapping in docs/guides/clickhouse.md. */
-function contractWarning({ name, type, notNull }: Column, { codec }: MartColumn): Finding[] {
+function contractWarning({ name, type, notNull }: Column, { codec }: StoredColumn): Finding[] {
   const warn = (message: string, hint: string) => [
     targetFinding({
       code: 'TARGET_VALUE',

@@ -128,8 +128,8 @@ describe('a failing server (real engine behind a small HTTP server)', () => {
   })
 })
 
-describe('an address where nothing answers', () => {
-  it('is SINK_UNAVAILABLE after a short patience, without the password', async () => {
+describe('an address that does not respond', () => {
+  it('is SINK_UNAVAILABLE after a short time, without the password', async () => {
     const url = `http://etl:hidden@127.0.0.1:${await freePort()}`
     const kind = kindFor(server, { CLICKHOUSE_URL: url })
     const { signal } = new AbortController()

@@ -1,7 +1,14 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { MartDefinition, Sink, SinkKind } from '../../ports/sink.js'
-import { CLIENT_PACKAGE, findClient, loadClient, requireVersion, Server } from './client.js'
-import { addressOf, nameProblem, otherNames, readOptions, SETTINGS, type Settings } from './config.js'
+import { CLIENT_PACKAGE, ClickHouseServer, findClient, loadClient, requireVersion } from './client.js'
+import {
+  addressOf,
+  type ClickHouseSettings,
+  nameProblem,
+  otherNames,
+  readOptions,
+  SETTINGS,
+} from './config.js'
 import { ClickHouseSink } from './sink.js'
 
 /** Targets `ch:<table>` and `ch:<database>.<table>`. */
@@ -13,10 +20,10 @@ class ClickHouseKind implements SinkKind {
   readonly readOptions = readOptions
   readonly nameProblem = nameProblem
   readonly otherNames: (name: string) => readonly string[]
-  readonly #settings: Settings
+  readonly #settings: ClickHouseSettings
   readonly #load: typeof loadClient
 
-  constructor(settings: Settings, load: typeof loadClient) {
+  constructor(settings: ClickHouseSettings, load: typeof loadClient) {
     this.#settings = settings
     this.#load = load
     this.address = addressOf(settings)?.origin ?? null
@@ -71,15 +78,15 @@ class ClickHouseKind implements SinkKind {
     return new ClickHouseSink(mart, server, addressOf(this.#settings)!.database)
   }
 
-  async #connect(signal: AbortSignal): Promise<Server> {
+  async #connect(signal: AbortSignal): Promise<ClickHouseServer> {
     const missing = await this.missing()
     if (missing !== null) throw new VitrinaError('SINK_MISSING', missing.message, missing.hint)
     const client = await findClient(this.#load)
-    return new Server(client!, addressOf(this.#settings)!, signal)
+    return new ClickHouseServer(client!, addressOf(this.#settings)!, signal)
   }
 }
 
 export const clickhouse = {
   settings: SETTINGS,
-  create: (settings: Settings, load = loadClient): SinkKind => new ClickHouseKind(settings, load),
+  create: (settings: ClickHouseSettings, load = loadClient): SinkKind => new ClickHouseKind(settings, load),
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, PartBatchId } from '../../ports/sink.js'
-import type { Server } from './client.js'
+import type { ClickHouseServer } from './client.js'
 import { FENCE_CHECK } from './errors.js'
 import { literal, quote } from './quoting.js'
 import { findTable, type MartNames, VERSION } from './schema.js'
@@ -47,12 +47,12 @@ export interface Right {
 
 /** The right of one attempt to write to a table. */
 export class Ownership implements Right {
-  readonly #server: Server
+  readonly #server: ClickHouseServer
   readonly #names: MartNames
   readonly #by = randomUUID()
   #epoch: bigint | null = null
 
-  constructor(server: Server, names: MartNames) {
+  constructor(server: ClickHouseServer, names: MartNames) {
     this.#server = server
     this.#names = names
   }

@@ -74,7 +74,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     ])
   })
 
-  it('is not undone when the answer to the exchange was lost and it is published again', async () => {
+  it('is not undone when the response to the exchange was lost and it is published again', async () => {
     const { mart } = await filled()
     const first = await (await mart.open()).replacement(RUN)
     await first.write(rowsOf(['1', 'new']), batch(2, 1))
@@ -102,7 +102,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     expect(await mart.read('count()')).toEqual([['2']])
   })
 
-  it('is refused when rows are missing in it, or too many are there', async () => {
+  it('is rejected when it has too few or too many rows', async () => {
     const { mart } = await filled()
     const replacement = await (await mart.open()).replacement(RUN)
     await replacement.write(rowsOf(['1', 'new'], ['2', 'new']), batch(2, 1))
@@ -134,7 +134,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     ])
   })
 
-  it('removes what another run left half built, whose holder cannot publish it any more', async () => {
+  it('removes an incomplete replacement of another run, whose holder can no longer publish it', async () => {
     const { mart } = await filled()
     const left = await (await mart.open()).replacement('a run that died')
     await left.write(rowsOf(['7', 'half']), batch(2, 1, { runId: 'a run that died' }))
@@ -161,9 +161,9 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     await again.prepare()
     const after = await again.identity!()
     expect(after).not.toBe(before)
-    await again.write(rowsOf(['1', 'anew']), batch(3, 1))
+    await again.write(rowsOf(['1', 'again']), batch(3, 1))
     expect(await again.identity!()).toBe(after)
-    expect(await mart.read()).toEqual([['1', 'anew']])
+    expect(await mart.read()).toEqual([['1', 'again']])
   })
 
   it('keeps what an administrator gave the table, and later batches use it', async () => {

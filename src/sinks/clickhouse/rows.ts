@@ -3,12 +3,12 @@ import type { RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
 import type { Codec } from './codec.js'
-import type { Options } from './config.js'
+import type { ClickHouseOptions } from './config.js'
 import { quote } from './quoting.js'
 import { canonicalOf, canonicalSqlOf, codecOf } from './types.js'
 import { UnfitValue } from './unfit-value.js'
 
-export interface MartColumn {
+export interface StoredColumn {
   readonly name: string
   readonly codec: Codec
   /** The ClickHouse type, with Nullable where NULL is possible. */
@@ -35,11 +35,11 @@ const BETWEEN = '\0'
 
 /** Encodes, identifies and compares the rows of a mart. */
 export class RowCodec {
-  readonly columns: readonly MartColumn[]
-  readonly key: readonly MartColumn[]
+  readonly columns: readonly StoredColumn[]
+  readonly key: readonly StoredColumn[]
   readonly #keyIndexes: readonly number[]
 
-  constructor(columns: readonly Column[], key: readonly string[], options: Options) {
+  constructor(columns: readonly Column[], key: readonly string[], options: ClickHouseOptions) {
     this.columns = columns.map((column) => {
       const codec = codecOf(column.type, options)
       const isKey = key.includes(column.name)
@@ -111,7 +111,7 @@ export class RowCodec {
 
 const DIGEST_BYTES = 16
 
-function encodeField(column: MartColumn, text: string | null): string {
+function encodeField(column: StoredColumn, text: string | null): string {
   if (text === null) return encodeNull(column)
   try {
     return column.codec.encode(text)
@@ -121,7 +121,7 @@ function encodeField(column: MartColumn, text: string | null): string {
   }
 }
 
-function encodeNull(column: MartColumn): string {
+function encodeNull(column: StoredColumn): string {
   if (column.type.startsWith('Nullable(')) return NULL_MARK
   // Part of the contract of ch: targets, and examine() warns about it: ClickHouse has no NULL arrays.
   if (!column.codec.isNullable && !column.isKey) return '[]'

@@ -1,5 +1,5 @@
 import type { Finding } from '../../model/validation.js'
-import type { Server } from './client.js'
+import type { ClickHouseServer } from './client.js'
 import { literal, quote, quoted } from './quoting.js'
 import type { RowCodec } from './rows.js'
 
@@ -77,7 +77,7 @@ export interface TableFacts {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
 }
 
-export async function hasDatabase(server: Server, names: MartNames): Promise<boolean> {
+export async function hasDatabase(server: ClickHouseServer, names: MartNames): Promise<boolean> {
   const doing = `Checking the database ${names.database}`
   const found = await server.rows({
     sql: `SELECT 1 FROM system.databases WHERE name = ${literal(names.database)}`,
@@ -87,7 +87,11 @@ export async function hasDatabase(server: Server, names: MartNames): Promise<boo
 }
 
 /** Null if it does not exist. */
-export async function findTable(server: Server, names: MartNames, table: string): Promise<TableFacts | null> {
+export async function findTable(
+  server: ClickHouseServer,
+  names: MartNames,
+  table: string,
+): Promise<TableFacts | null> {
   const doing = `Inspecting ${names.shown(table)}`
   const here = `database = ${literal(names.database)}`
   const [facts] = await server.rows({
@@ -109,7 +113,11 @@ export async function findTable(server: Server, names: MartNames, table: string)
 }
 
 /** Tables left behind by runs that died. */
-export async function tablesLike(server: Server, names: MartNames, prefix: string): Promise<string[]> {
+export async function tablesLike(
+  server: ClickHouseServer,
+  names: MartNames,
+  prefix: string,
+): Promise<string[]> {
   const rows = await server.rows({
     sql: `SELECT name FROM system.tables WHERE database = ${literal(names.database)} AND startsWith(name, ${literal(prefix)})`,
     doing: `Listing ${names.shown(prefix)}…`,
@@ -117,7 +125,7 @@ export async function tablesLike(server: Server, names: MartNames, prefix: strin
   return rows.map(([name]) => name!)
 }
 
-export async function dropTable(server: Server, names: MartNames, table: string): Promise<void> {
+export async function dropTable(server: ClickHouseServer, names: MartNames, table: string): Promise<void> {
   await server.command({
     sql: `DROP TABLE IF EXISTS ${names.full(table)}`,
     doing: `Dropping ${names.shown(table)}`,

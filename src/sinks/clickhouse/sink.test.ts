@@ -95,7 +95,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'one']])
   })
 
-  it('stores a batch once when the answer was lost and it was sent again', async () => {
+  it('stores a batch once when the response was lost and it was sent again', async () => {
     const mart = aMart(server)
     const sink = await mart.open()
     await sink.prepare()
@@ -112,7 +112,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
 })
 
 describe('late writers (real engine, HTTP front of our own)', () => {
-  it('refuses what a holder sends after a later one took over, although it had begun', async () => {
+  it('rejects what a holder sends after a later one took over, even in a write that it had begun', async () => {
     const mart = aMart(server)
     const frozen = await mart.open()
     await frozen.prepare()
@@ -126,7 +126,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'second']])
   })
 
-  it('refuses a holder that comes with an older fence for the first time', async () => {
+  it('rejects a new holder with an older fence', async () => {
     const mart = aMart(server)
     const successor = await mart.open()
     await successor.prepare()
@@ -143,9 +143,9 @@ describe('late writers (real engine, HTTP front of our own)', () => {
     const old = await mart.open()
     await old.prepare()
     await old.write(rowsOf(['1', 'old']), batch(900, 40))
-    const anew = await mart.open()
+    const reopened = await mart.open()
     const id = batch(1, 1, { pipelineId: '22222222-2222-2222-2222-222222222222' })
-    expect(await anew.write(rowsOf(['1', 'new']), id)).toMatchObject({ updated: 1 })
+    expect(await reopened.write(rowsOf(['1', 'new']), id)).toMatchObject({ updated: 1 })
     expect(await mart.read()).toEqual([['1', 'new']])
     await expect(old.write(rowsOf(['1', 'old']), batch(900, 41))).rejects.toMatchObject({ code: 'SINK_GONE' })
   })
@@ -183,7 +183,7 @@ describe('deletes (real engine, HTTP front of our own)', () => {
     expect(await mart.read('count()')).toEqual([['4']])
   })
 
-  it('removes what is not among the keys, in as many portions as they come', async () => {
+  it('removes rows whose key is missing, in any number of portions', async () => {
     const { mart, sink } = await filled(0.5)
     expect(await sink.removeAbsent(portions(['1', '9'], [], ['4']), batch(1, 2))).toEqual({ deleted: 2 })
     expect(await mart.read('id')).toEqual([['1'], ['4']])

@@ -16,9 +16,9 @@ import type {
 } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import { requireVersion, type Server } from './client.js'
+import { type ClickHouseServer, requireVersion } from './client.js'
 import type { Codec } from './codec.js'
-import type { Options } from './config.js'
+import type { ClickHouseOptions } from './config.js'
 import { absentSql, requireBrake } from './difference.js'
 import { examineColumns } from './examine.js'
 import { Ownership } from './ownership.js'
@@ -53,14 +53,14 @@ interface Ticket {
 /** A mart in ClickHouse. docs/guides/clickhouse.md describes it for readers and administrators. */
 export class ClickHouseSink implements Sink {
   readonly #mart: MartDefinition
-  readonly #server: Server
+  readonly #server: ClickHouseServer
   readonly #names: MartNames
   readonly #codec: RowCodec
   readonly #parts: MartParts
   readonly #writer: BatchWriter
 
-  constructor(mart: MartDefinition, server: Server, database: string) {
-    const options = mart.options as unknown as Options
+  constructor(mart: MartDefinition, server: ClickHouseServer, database: string) {
+    const options = mart.options as unknown as ClickHouseOptions
     this.#mart = mart
     this.#server = server
     this.#names = new MartNames(mart.name, database)

@@ -1,7 +1,7 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { formatArray, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
 import type { Codec } from './codec.js'
-import type { Options } from './config.js'
+import type { ClickHouseOptions } from './config.js'
 import { floatCodec } from './floats.js'
 import { literal } from './quoting.js'
 import { UnfitValue } from './unfit-value.js'
@@ -54,11 +54,11 @@ const SCALARS: Readonly<Record<Exclude<ValueType['kind'], 'numeric' | 'array'>, 
   other: STRING,
 }
 
-export function codecOf(type: string, options: Pick<Options, 'numeric'>): Codec {
+export function codecOf(type: string, options: Pick<ClickHouseOptions, 'numeric'>): Codec {
   return codecFor(valueType(type), options)
 }
 
-function codecFor(type: ValueType, options: Pick<Options, 'numeric'>): Codec {
+function codecFor(type: ValueType, options: Pick<ClickHouseOptions, 'numeric'>): Codec {
   if (type.kind === 'array') return arrayCodec(codecFor(type.of, options))
   if (type.kind !== 'numeric') return SCALARS[type.kind]
   const { precision, scale } = type

@@ -2,7 +2,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, PartBatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import type { Server } from './client.js'
+import type { ClickHouseServer } from './client.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
 import type { Ownership, Right } from './ownership.js'
 import { quoted } from './quoting.js'
@@ -12,7 +12,7 @@ import { structure } from './types.js'
 import { UnfitValue } from './unfit-value.js'
 
 export interface MartParts {
-  readonly server: Server
+  readonly server: ClickHouseServer
   readonly names: MartNames
   readonly codec: RowCodec
   readonly ownership: Ownership

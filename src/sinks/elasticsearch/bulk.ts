@@ -5,8 +5,8 @@ import { type HttpResponse, NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
 import {
   errorOf,
+  isTemporary,
   isUntrusted,
-  mayPass,
   reasonOf,
   type ServerError,
   sinkError,
@@ -98,7 +98,7 @@ export class BulkSender {
       } else if (answer.status === 413 || isUnreadable(answer)) {
         return this.#settleHalves(pending, { to, tally, answer })
       } else if (answer.status !== 200) {
-        if (!mayPass(answer.status) || !(await backoff.wait(answer.retryAfterMs)))
+        if (!isTemporary(answer.status) || !(await backoff.wait(answer.retryAfterMs)))
           throw sinkError(answer.status, errorOf(answer), to.target)
       } else {
         const again = new Settlement(pending, to, tally).read(answer.items)
@@ -205,7 +205,7 @@ class Settlement {
       this.#tally.noop += 1
       return true
     }
-    if (mayPass(status)) return false
+    if (isTemporary(status)) return false
     // The document does not exist, so there is nothing to remove from it.
     if (error.type === 'document_missing_exception') return true
     if (status === 400 && error.type !== 'index_closed_exception') {

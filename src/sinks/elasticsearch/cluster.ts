@@ -1,12 +1,12 @@
 import { Backoff } from './backoff.js'
 import { Client, type HttpResponse, NoResponse, type Request } from './client.js'
 import type { ElasticsearchSettings } from './config.js'
-import { errorOf, isUntrusted, mayPass, sinkError, unavailable } from './errors.js'
+import { errorOf, isTemporary, isUntrusted, sinkError, unavailable } from './errors.js'
 
 /** Requests about an index are small: a server that does not answer them within this time is down. */
 const ASK_MS = 5_000
 
-export interface Question extends Omit<Request, 'signal'> {
+export interface IndexRequest extends Omit<Request, 'signal'> {
   /** The target as named in messages: `es:film_dim`. */
   readonly target: string
   /** Statuses besides 2xx that are valid responses. */
@@ -25,7 +25,7 @@ export class Cluster {
     this.signal = signal
   }
 
-  async ask<T>(question: Question): Promise<{ status: number; body: T }> {
+  async ask<T>(question: IndexRequest): Promise<{ status: number; body: T }> {
     const { status, body } = await this.askText(question)
     try {
       return { status, body: (body === '' ? null : JSON.parse(body)) as T }
@@ -34,7 +34,7 @@ export class Cluster {
     }
   }
 
-  async askText({ target, accept = [], once = false, ...request }: Question): Promise<HttpResponse> {
+  async askText({ target, accept = [], once = false, ...request }: IndexRequest): Promise<HttpResponse> {
     const backoff = new Backoff(once ? 0 : ASK_MS, this.signal)
     for (;;) {
       const answer = await this.#try(request)
@@ -44,7 +44,7 @@ export class Cluster {
       }
       const { status } = answer
       if ((status >= 200 && status < 300) || accept.includes(status)) return answer
-      if (!mayPass(status) || !(await backoff.wait(answer.retryAfterMs)))
+      if (!isTemporary(status) || !(await backoff.wait(answer.retryAfterMs)))
         throw sinkError(status, errorOf(answer), target)
     }
   }

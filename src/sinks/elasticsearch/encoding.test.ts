@@ -10,12 +10,12 @@ import { versionOf } from './versions.js'
 describe('an _id', () => {
   const PARTS = ['', '~', '|', '~~', '~|', '|~', 'a', 'a|b', '~#', '#', '\\', 'é']
 
-  it('is the text of a single key, where people can read it', () => {
+  it('is the readable text of a single key', () => {
     expect(documentId(['1f-2e'])).toBe('1f-2e')
     expect(documentId(['a', 'b'])).toBe('a|b')
   })
 
-  it('is never the same for two keys, and leads back to its key', () => {
+  it('is unique for each key, and can be decoded to the key', () => {
     for (const parts of [1, 2, 3]) {
       const keys = combinations(PARTS, parts)
       const ids = keys.map((key) => documentId(key)!)
@@ -25,7 +25,7 @@ describe('an _id', () => {
     }
   })
 
-  it('has at most 512 bytes, and is another for another long key', () => {
+  it('has at most 512 bytes, and differs for different long keys', () => {
     const long = (end: string) => documentId(['é'.repeat(256) + end])!
     expect(long('')).toBe('é'.repeat(256))
     expect(Buffer.byteLength(long('a'))).toBeLessThan(100)
@@ -78,7 +78,7 @@ describe('a bulk', () => {
     expect(lines.filter((_, line) => line % 2 === 1).map((line) => JSON.parse(line).body)).toEqual(bodies)
   })
 
-  it('is not larger than its limit, unless a single document is', () => {
+  it('exceeds its limit only if a single document does', () => {
     const rows = Array.from({ length: 100 }, (_, id) => [String(id), 'x'.repeat(id === 50 ? 5000 : 100)])
     const bulks = encode(rows, 2000)
     expect(bulks.flatMap((bulk) => bulk.rows)).toEqual(rows.map((_, row) => row))
@@ -89,7 +89,7 @@ describe('a bulk', () => {
     }
   })
 
-  it('is one of several when a batch is large, so that they travel together', () => {
+  it('is split when a batch is large, so that several are sent in parallel', () => {
     const rows = Array.from({ length: 4000 }, (_, id) => [String(id), 'x'])
     expect(encode(rows, 10_000_000, 4).map((bulk) => bulk.rows.length)).toEqual([1000, 1000, 1000, 1000])
   })

@@ -11,7 +11,7 @@ export interface ServerError {
 const SHORT = 400
 
 /** Whether a later retry may succeed: the server is overloaded, restarting or relocating shards. */
-export function mayPass(status: number): boolean {
+export function isTemporary(status: number): boolean {
   return status === 429 || status >= 500
 }
 
@@ -52,7 +52,7 @@ export function sinkError(status: number, error: ServerError, target: string): V
       `Elasticsearch denied access to ${target}: ${reason}`,
       'Check ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD; docs/guides/elasticsearch.md lists the required privileges.',
     )
-  if (mayPass(status))
+  if (isTemporary(status))
     return new VitrinaError(
       'SINK_OVERLOADED',
       `Elasticsearch kept rejecting writes to ${target} until the retry limit: ${reason}`,

@@ -107,7 +107,7 @@ it('sends again only what failed', async () => {
   expect(lines).toEqual([1200, 3])
 })
 
-it('halves a bulk that is too large (413), and refuses a document that is too large alone', async () => {
+it('halves a bulk that is too large (413), and rejects a single document that is too large', async () => {
   const { proxy, name, sink } = await aMart({ ELASTICSEARCH_PARALLEL_BULKS: '1' })
   const tooLarge = ({ path, body }: { path: string; body: Buffer }): Fault | null =>
     path.includes('/_bulk') && (body.length > 20_000 || body.includes('"film 77"'))
@@ -132,21 +132,21 @@ it('refuses nothing and loses nothing when another part of a bulk is refused', a
 
 describe('a clear state', () => {
   const environment = { ELASTICSEARCH_RETRY_SECONDS: '1' }
-  const lasting: Record<string, { fault: Fault; code: string; says: RegExp }> = {
+  const lasting: Record<string, { fault: Fault; code: string; message: RegExp }> = {
     'overloaded for longer than we wait': {
       fault: { kind: 'answer', status: 429 },
       code: 'SINK_OVERLOADED',
-      says: /HTTP 429/,
+      message: /HTTP 429/,
     },
     'items refused for longer than we wait': {
       fault: { kind: 'pass', change: failing(2, 429, 'es_rejected_execution_exception') },
       code: 'SINK_OVERLOADED',
-      says: /es_rejected_execution_exception/,
+      message: /es_rejected_execution_exception/,
     },
     'no answer for longer than we wait': {
       fault: { kind: 'cut' },
       code: 'SINK_UNAVAILABLE',
-      says: /does not respond/,
+      message: /does not respond/,
     },
     'credentials that are not accepted': {
       fault: {
@@ -155,25 +155,25 @@ describe('a clear state', () => {
         body: { error: { type: 'security_exception', reason: 'unable to authenticate user' } },
       },
       code: 'SINK_LOGIN',
-      says: /unable to authenticate/,
+      message: /unable to authenticate/,
     },
     'a privilege that is missing': {
       fault: { kind: 'pass', change: failing(1, 403, 'security_exception') },
       code: 'SINK_LOGIN',
-      says: /security_exception/,
+      message: /security_exception/,
     },
     'an answer with fewer items': {
       fault: { kind: 'pass', change: (body) => JSON.stringify({ ...JSON.parse(body), items: [] }) },
       code: 'SINK_REFUSED',
-      says: /bulk of \d+ items contains 0/,
+      message: /bulk of \d+ items contains 0/,
     },
   }
-  for (const [what, { fault, code, says }] of Object.entries(lasting)) {
+  for (const [what, { fault, code, message }] of Object.entries(lasting)) {
     it(`for ${what}`, async () => {
       const { proxy, name, sink } = await aMart(environment)
       proxy.fault = ({ path }) => (path.includes('/_bulk') ? fault : null)
       const failure = await write(sink).catch((error) => error)
-      expect(failure).toMatchObject({ code, message: expect.stringMatching(says) })
+      expect(failure).toMatchObject({ code, message: expect.stringMatching(message) })
       expect(failure.hint).not.toBe('')
       proxy.fault = () => null
       const { inserted, updated, unchanged } = await write(sink)
@@ -182,7 +182,7 @@ describe('a clear state', () => {
     })
   }
 
-  it('for a server that is not there, soon and without its password', async () => {
+  it('for a server that does not respond, quickly and without its password', async () => {
     const url = 'http://ann:s3cret@127.0.0.1:9'
     const sink = await openSink({ url, name: 'x', columns: ['id integer'] })
     const ping = elasticsearchKind(url).ping(AbortSignal.timeout(20_000))

@@ -190,7 +190,7 @@ describe('a mart as an index', () => {
   })
 })
 
-describe('what is known without a server', () => {
+describe('without a server', () => {
   const kind = elasticsearch.create(readTable(elasticsearch.settings, {}))
 
   it('R4.12 takes the prefix of targets and the allowed ones from the configuration', () => {

@@ -10,8 +10,8 @@ beforeEach((context) => {
   if ('missing' in server) context.skip(server.missing)
 })
 
-async function aSink(name: string, wish: Partial<Parameters<typeof openSink>[0]> = {}): Promise<Sink> {
-  return openSink({ url: lab.url, name, columns: ['id integer', 'title text'], replaces: true, ...wish })
+async function aSink(name: string, options: Partial<Parameters<typeof openSink>[0]> = {}): Promise<Sink> {
+  return openSink({ url: lab.url, name, columns: ['id integer', 'title text'], replaces: true, ...options })
 }
 
 const rows = (from: number, to: number, title = 'film') =>
@@ -28,7 +28,7 @@ async function replace(sink: Sink, runId: string, count: number, title?: string)
 const indexesOf = async (name: string) =>
   Object.keys(await lab.call<Record<string, unknown>>('GET', `/${name},${name}-*?ignore_unavailable=true`))
 
-it('R4.3 shows a new mart all at once: readers see the old one until then', async () => {
+it('R4.3 publishes a new mart at once: readers see the old one until then', async () => {
   const name = lab.name()
   const sink = await aSink(name)
   await replace(sink, 'run 1', 100, 'old')
@@ -100,7 +100,7 @@ it('can be published again when the process died after the swap', async () => {
   expect(await lab.count(name)).toBe(4)
 })
 
-it('leaves the old mart where it was when documents are missing, or more would go than the brake allows', async () => {
+it('leaves the old mart in place when documents are missing, or the brake would be exceeded', async () => {
   const name = lab.name()
   const sink = await aSink(name, { brake: 0.1 })
   await replace(sink, 'run 1', 100, 'old')

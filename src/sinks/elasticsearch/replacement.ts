@@ -60,7 +60,7 @@ export class IndexReplacement implements Replacement {
     this.#requireWhole(count, written)
     const oldCount = old === null ? 0 : await scan.count(old.index)
     const removed = Math.max(0, oldCount - count)
-    requireBelowBrake(mart.target, removed, oldCount, brake)
+    requireBelowBrake(mart.target, { deleted: removed, size: oldCount, brake })
     await this.#settle()
     await this.#swap(old)
     return this.#finish(removed)

@@ -15,14 +15,14 @@ const A = 'aaaaaaaa-0000-4000-8000-000000000001'
 const B = 'bbbbbbbb-0000-4000-8000-000000000002'
 const C = 'cccccccc-0000-4000-8000-000000000003'
 
-async function aSink(wish: Partial<Parameters<typeof openSink>[0]> = {}) {
-  const name = wish.name ?? lab.name()
-  const sink = await openSink({ url: lab.url, columns: COLUMNS, ...wish, name })
+async function aSink(options: Partial<Parameters<typeof openSink>[0]> = {}) {
+  const name = options.name ?? lab.name()
+  const sink = await openSink({ url: lab.url, columns: COLUMNS, ...options, name })
   return { name, sink }
 }
 
-async function aMart(wish: Partial<Parameters<typeof openSink>[0]> = {}) {
-  const made = await aSink(wish)
+async function aMart(options: Partial<Parameters<typeof openSink>[0]> = {}) {
+  const made = await aSink(options)
   await made.sink.prepare()
   return made
 }
@@ -74,7 +74,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await lab.source(name, A)).toContain('"last"')
     })
 
-    it('takes out of an object what the row has no longer', async () => {
+    it('removes fields of an object that the row no longer has', async () => {
       const { sink, name } = await aMart({ options, columns: ['id integer', 'facts jsonb'] })
       await write(sink, [
         ['1', '{"a": 1, "b": {"c": 1, "d": 2}}'],
@@ -92,7 +92,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await lab.source(name, '3')).toMatch(/"facts":\{"b": ?12345678901234567890123\}/)
     })
 
-    it('refuses a row whose key is NULL, and a value that JSON has not, and writes the others', async () => {
+    it('rejects a row with a NULL key or a value that JSON cannot represent, and writes the others', async () => {
       const { sink, name } = await aMart({ options, columns: ['id integer', 'score double precision'] })
       const rows = [
         ['1', '0.5'],
@@ -109,7 +109,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await lab.ids(name)).toEqual(['1', '5'])
     })
 
-    it('hands back what the server refuses, row by row, with its reason', async () => {
+    it('returns each row that the server rejects, with the reason', async () => {
       const { sink, name } = await aSink({ options, columns: ['id integer', 'code text'] })
       await lab.call('PUT', `/${name}`, { mappings: { properties: { code: { type: 'ip' } } } })
       await sink.prepare()
@@ -140,7 +140,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await lab.ids(name)).toEqual([`${A}|x`])
     })
 
-    it('removes what is not among the keys, unless that is more than the brake allows', async () => {
+    it('removes documents whose key is missing, unless that exceeds the brake', async () => {
       const { sink, name } = await aMart({ options, brake: 0.5 })
       await write(sink, [
         [A, 'a', '1'],
@@ -222,7 +222,7 @@ for (const write_mode of ['update', 'index'] as const) {
   })
 }
 
-it('keeps fields that others wrote in write_mode update, and none in write_mode index', async () => {
+it('keeps fields written by other clients in write_mode update, and none in write_mode index', async () => {
   for (const [write_mode, kept] of [
     ['update', 5],
     ['index', undefined],
@@ -236,7 +236,7 @@ it('keeps fields that others wrote in write_mode update, and none in write_mode 
   }
 })
 
-it('does not let a late batch undo a later one in write_mode index', async () => {
+it('does not allow a late batch to undo a later one in write_mode index', async () => {
   const { sink, name } = await aMart({ options: { write_mode: 'index' } })
   await write(
     sink,

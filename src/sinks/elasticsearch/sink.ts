@@ -101,7 +101,7 @@ export class ElasticsearchSink implements Sink {
       count += hits.length
       for (const { _id } of hits) if (!kept.has(_id)) absent.push(_id)
     }
-    requireBelowBrake(this.#mart.target, absent.length, count, this.#parts.brake)
+    requireBelowBrake(this.#mart.target, { deleted: absent.length, size: count, brake: this.#parts.brake })
     return { deleted: await this.#documents.remove(absent, id, await this.#alias()) }
   }
 

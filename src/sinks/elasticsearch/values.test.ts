@@ -176,7 +176,7 @@ describe('a value that a document cannot hold is rejected with the reason', () =
   }
 })
 
-it('texts of any length pass, though only short ones are searched whole', async () => {
+it('texts of any length are stored, and only short ones are searchable as a whole', async () => {
   const name = lab.name()
   const sink = await openSink({ url: lab.url, name, columns: ['id integer', 'body text', 'kind xml'] })
   await sink.prepare()

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import type { S3Settings } from './config.js'
-import { isAbsent, isConditionFailed, type Place, sinkError } from './errors.js'
+import { type BucketAddress, isAbsent, isConditionFailed, sinkError } from './errors.js'
 import { loadClient } from './libraries.js'
 
 /** Long enough for a slow network; a server that is down refuses connections at once. */
@@ -25,14 +25,14 @@ interface NewObject {
 }
 
 /** Condition for a write: the object has this version, or does not exist. */
-export type Condition = { readonly etag: string } | 'absent'
+export type WriteCondition = { readonly etag: string } | 'absent'
 
 /** One bucket. Every failure is a VitrinaError whose class says whether a retry makes sense. */
 export class Bucket {
   readonly name: string
   readonly #client: S3Client
   readonly #sdk: typeof import('@aws-sdk/client-s3')
-  readonly #place: Place
+  readonly #place: BucketAddress
   readonly #signal: AbortSignal
 
   private constructor(
@@ -101,7 +101,7 @@ export class Bucket {
   }
 
   /** Returns false if the object no longer meets the condition. */
-  async putIf(object: NewObject, condition: Condition): Promise<boolean> {
+  async putIf(object: NewObject, condition: WriteCondition): Promise<boolean> {
     const header = condition === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: condition.etag }
     return this.#try(`Writing ${object.key}`, async () => {
       try {

@@ -1,7 +1,7 @@
 import { VitrinaError } from '../../model/errors.js'
 
 /** Where a request was sent, for the message. */
-export interface Place {
+export interface BucketAddress {
   readonly bucket: string
   readonly endpoint: string | undefined
 }
@@ -52,7 +52,7 @@ export function isAbsent(error: unknown): boolean {
 }
 
 /** The class decides about retries. Includes the server's message but nothing of the request, which is signed. */
-export function sinkError(error: unknown, what: string, place: Place): VitrinaError {
+export function sinkError(error: unknown, what: string, place: BucketAddress): VitrinaError {
   if (error instanceof VitrinaError) return error
   const { name = 'Error', message = String(error) } = (error ?? {}) as ServiceError
   const status = statusOf(error)

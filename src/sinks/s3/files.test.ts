@@ -45,7 +45,7 @@ await describeS3('Files of a mart', (s3) => {
     )
   })
 
-  it('let go of a row that moved to another partition', async () => {
+  it('no longer contain a row that moved to another partition', async () => {
     const types = { id: 'bigint', month: 'date' }
     const mart = aMart(s3, { types, options: { partition_by: 'month' } })
     await runOnce(mart, [
@@ -64,7 +64,7 @@ await describeS3('Files of a mart', (s3) => {
     ])
   })
 
-  it('are not made by the thousand: a column with too many values is refused', async () => {
+  it('are not created by the thousand: a partition column with too many values is rejected', async () => {
     const mart = aMart(s3, { options: { partition_by: 'id' } })
     const run = new TestRun()
     await expect(run.write(await mart.open(), films(1, 501))).rejects.toMatchObject({ code: 'TARGET_VALUE' })
@@ -101,7 +101,7 @@ await describeS3('Files of a mart', (s3) => {
     expect(await mart.read()).toEqual(expected)
   })
 
-  it('are put together when many small ones came about, unless that is not wanted', async () => {
+  it('are merged when there are many small ones, unless that is turned off', async () => {
     const mart = aMart(s3)
     const apart = aMart(s3, { options: { file_size_mb: 0 } })
     for (let fence = 1; fence <= 9; fence++) {
@@ -133,7 +133,7 @@ await describeS3('Files of a mart', (s3) => {
     expect(await mart.read()).toEqual([...films(1, 11), ...films(12, 12, ' new'), ...films(13, 20)])
   })
 
-  it('are there for readers of an older manifest for a day, then they go, and others stay', async () => {
+  it('are kept for readers of an older manifest for a day and then deleted, and no others are', async () => {
     let now = Date.now()
     const mart = aMart(s3, { now: () => new Date(now) })
     await runOnce(mart, films(1, 2))

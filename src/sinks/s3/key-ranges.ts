@@ -2,7 +2,7 @@ import type { Columns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
 
 /** Minimum and maximum of the first key column, as texts; stored in marks and in the manifest for each file. */
-export interface KeyRange {
+export interface FileKeyRange {
   readonly least: string
   readonly greatest: string
 }
@@ -11,7 +11,7 @@ export interface KeyRange {
 const LONGEST = 100
 
 /** Null: unknown, so the file may contain any key. */
-export function rangeOf(storage: Storage, values: Columns[number]): KeyRange | null {
+export function rangeOf(storage: Storage, values: Columns[number]): FileKeyRange | null {
   const { compare } = storage
   if (compare === null || values.length === 0) return null
   let [least, greatest] = [values[0] as Scalar, values[0] as Scalar]
@@ -23,14 +23,14 @@ export function rangeOf(storage: Storage, values: Columns[number]): KeyRange | n
 }
 
 /** The range that covers all of them. */
-export function around(storage: Storage, ranges: readonly (KeyRange | null)[]): KeyRange | null {
+export function around(storage: Storage, ranges: readonly (FileKeyRange | null)[]): FileKeyRange | null {
   if (ranges.length === 0 || ranges.includes(null)) return null
-  const known = ranges as readonly KeyRange[]
+  const known = ranges as readonly FileKeyRange[]
   const values = known.flatMap(({ least, greatest }) => [storage.read(least), storage.read(greatest)])
   return rangeOf(storage, values)
 }
 
-function short(range: KeyRange): KeyRange | null {
+function short(range: FileKeyRange): FileKeyRange | null {
   return range.least.length > LONGEST || range.greatest.length > LONGEST ? null : range
 }
 
@@ -45,13 +45,15 @@ export class KeySpans {
   /** Disjoint and sorted; null: some range is unknown, so any key may be shared. */
   readonly #spans: readonly Span[] | null
 
-  constructor(storage: Storage, ranges: readonly (KeyRange | null)[]) {
+  constructor(storage: Storage, ranges: readonly (FileKeyRange | null)[]) {
     this.#storage = storage
     this.#spans =
-      ranges.includes(null) || storage.compare === null ? null : this.#merged(ranges as readonly KeyRange[])
+      ranges.includes(null) || storage.compare === null
+        ? null
+        : this.#merged(ranges as readonly FileKeyRange[])
   }
 
-  touch(range: KeyRange | null): boolean {
+  touch(range: FileKeyRange | null): boolean {
     const spans = this.#spans
     if (spans === null || range === null) return true
     const { least, greatest } = this.#span(range)
@@ -65,7 +67,7 @@ export class KeySpans {
     return low < spans.length && compare(spans[low]!.least, greatest) <= 0
   }
 
-  #merged(ranges: readonly KeyRange[]): Span[] {
+  #merged(ranges: readonly FileKeyRange[]): Span[] {
     const compare = this.#storage.compare!
     const merged: Span[] = []
     for (const span of ranges.map((range) => this.#span(range)).sort((a, b) => compare(a.least, b.least))) {
@@ -76,7 +78,7 @@ export class KeySpans {
     return merged
   }
 
-  #span({ least, greatest }: KeyRange): Span {
+  #span({ least, greatest }: FileKeyRange): Span {
     return { least: this.#storage.read(least) as Scalar, greatest: this.#storage.read(greatest) as Scalar }
   }
 }

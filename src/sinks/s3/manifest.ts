@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId } from '../../ports/sink.js'
-import type { Bucket, Condition } from './client.js'
-import type { KeyRange } from './key-ranges.js'
+import type { Bucket, WriteCondition } from './client.js'
+import type { FileKeyRange } from './key-ranges.js'
 import { MANIFEST, partitionOf } from './layout.js'
 
 const file = z.object({
@@ -44,12 +44,12 @@ export type FileEntry = Readonly<z.output<typeof file>>
 export type Manifest = z.output<typeof manifest>
 
 /** The manifest of one mart, and the version that was read. */
-export interface Seen {
+export interface ReadManifest {
   readonly manifest: Manifest
   readonly etag: string
 }
 
-export async function readManifest(bucket: Bucket, prefix: string): Promise<Seen | null> {
+export async function readManifest(bucket: Bucket, prefix: string): Promise<ReadManifest | null> {
   const object = await bucket.get(prefix + MANIFEST)
   if (object === null) return null
   return { manifest: parse(object.bytes, prefix), etag: object.etag }
@@ -59,9 +59,9 @@ export async function readManifest(bucket: Bucket, prefix: string): Promise<Seen
 export function writeManifest(
   { bucket, prefix }: { readonly bucket: Bucket; readonly prefix: string },
   next: Manifest,
-  seen: Seen | null,
+  seen: ReadManifest | null,
 ): Promise<boolean> {
-  const condition: Condition = seen === null ? 'absent' : { etag: seen.etag }
+  const condition: WriteCondition = seen === null ? 'absent' : { etag: seen.etag }
   const body = Buffer.from(`${JSON.stringify(next, null, 1)}\n`)
   return bucket.putIf({ key: prefix + MANIFEST, body, type: 'application/json' }, condition)
 }
@@ -85,7 +85,7 @@ function json(bytes: Buffer): unknown {
 }
 
 /** Invariant 4: a holder that was overtaken publishes nothing. */
-export function requireHolder(seen: Seen | null, id: BatchId): void {
+export function requireHolder(seen: ReadManifest | null, id: BatchId): void {
   const last = seen?.manifest.writers[id.pipelineId]
   if (last === undefined || last.fence <= id.fence) return
   throw new VitrinaError(
@@ -101,11 +101,11 @@ export function markOf({ path, rows, bytes, sha256, range }: FileEntry): string 
   return `${path}?${facts}`
 }
 
-export type Step =
+export type MarkedStep =
   | { readonly kind: 'rows'; readonly file: FileEntry }
   | { readonly kind: 'removal'; readonly path: string }
 
-export function stepOf(mark: string): Step {
+export function stepOf(mark: string): MarkedStep {
   if (/^removed\/.+\.json$/.test(mark)) return { kind: 'removal', path: mark }
   const [path = '', query = ''] = mark.split('?')
   const facts = new URLSearchParams(query)
@@ -124,7 +124,7 @@ function strangeMark(mark: string): VitrinaError {
   )
 }
 
-export function entryOf(file: FileEntry, range: KeyRange | null): FileEntry {
+export function entryOf(file: FileEntry, range: FileKeyRange | null): FileEntry {
   const partition = partitionOf(file.path)
   return { ...file, ...(partition === undefined ? {} : { partition }), ...(range === null ? {} : { range }) }
 }

@@ -4,11 +4,11 @@ import { VitrinaError } from '../../model/errors.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Bucket } from './client.js'
 import { digestOfTexts } from './digests.js'
-import type { KeyRange } from './key-ranges.js'
+import type { FileKeyRange } from './key-ranges.js'
 import type { ParquetLibrary } from './libraries.js'
 import { entryOf, type FileEntry } from './manifest.js'
 import { type Columns, ParquetFileReader, ParquetFileWriter } from './parquet.js'
-import type { Shape } from './schema.js'
+import type { MartShape } from './schema.js'
 import type { Storage } from './types.js'
 
 /** Smaller files are read with one request: a second one costs more than the bytes. */
@@ -22,7 +22,7 @@ const REBUILD =
   'If the object cannot be restored, remove manifest.json there, reset the pipeline and run it in full to rebuild the mart.'
 
 /** The context of everything that works on the files of a mart. */
-export interface MartContext extends Shape {
+export interface MartContext extends MartShape {
   readonly bucket: Bucket
   readonly parquet: ParquetLibrary
   readonly storages: readonly Storage[]
@@ -45,7 +45,7 @@ export class MartFiles {
     return new ParquetFileWriter(this.#mart.parquet, this.#mart.storages, this.#mart.options.compression)
   }
 
-  async put(path: string, writer: ParquetFileWriter, range: KeyRange | null): Promise<FileEntry> {
+  async put(path: string, writer: ParquetFileWriter, range: FileKeyRange | null): Promise<FileEntry> {
     const bytes = writer.finish()
     await this.#mart.bucket.put(this.#mart.prefix + path, bytes, 'application/vnd.apache.parquet')
     const sha256 = createHash('sha256').update(bytes).digest('hex')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BatchId } from '../../ports/sink.js'
 import type { DeadRows } from './digests.js'
-import { around, type KeyRange, rangeOf } from './key-ranges.js'
+import { around, type FileKeyRange, rangeOf } from './key-ranges.js'
 import { folderOf, mergedFile } from './layout.js'
 import type { FileEntry } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
@@ -25,7 +25,7 @@ interface Living {
  * Files of the next manifest: unchanged where all rows are current, rewritten where some are superseded. Small files of
  * similar size are merged, so that each row is copied only a few times and readers open few files.
  */
-export async function merge(
+export async function mergeFiles(
   mart: MartContext,
   files: MartFiles,
   { resolution, id }: { readonly resolution: Resolution; readonly id: BatchId },
@@ -94,7 +94,7 @@ class Output {
   readonly #writer: ParquetFileWriter
   readonly #key: Storage
   readonly #keyPlace: number
-  readonly #ranges: (KeyRange | null)[] = []
+  readonly #ranges: (FileKeyRange | null)[] = []
   #waiting: Value[][] = []
 
   constructor(mart: MartContext, files: MartFiles) {
@@ -113,7 +113,7 @@ class Output {
     }
   }
 
-  finish(): { writer: ParquetFileWriter; range: KeyRange | null } {
+  finish(): { writer: ParquetFileWriter; range: FileKeyRange | null } {
     this.#flush()
     return { writer: this.#writer, range: around(this.#key, this.#ranges) }
   }

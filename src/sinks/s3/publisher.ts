@@ -7,14 +7,14 @@ import {
   digestOfMarks,
   type FileEntry,
   type Manifest,
+  type ReadManifest,
   readManifest,
   requireHolder,
-  type Seen,
   stepOf,
   writeManifest,
 } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { merge } from './merging.js'
+import { mergeFiles } from './merging.js'
 import { type Resolution, resolve } from './resolution.js'
 import { describeColumns } from './schema.js'
 
@@ -26,7 +26,7 @@ interface Publication {
   readonly marks: readonly string[]
   readonly id: BatchId
   /** Checks what would be published, and throws if it must not be. */
-  readonly inspect: (resolution: Resolution, seen: Seen | null) => void
+  readonly inspect: (resolution: Resolution, seen: ReadManifest | null) => void
 }
 
 /**
@@ -59,7 +59,11 @@ export class Publisher {
       id,
       inspect: ({ untouched }, seen) => {
         requireCount(prefix, marks, written)
-        requireBelowBrake(addressOf(prefix), untouched, seen?.manifest.rows ?? 0, brake)
+        requireBelowBrake(addressOf(prefix), {
+          deleted: untouched,
+          size: seen?.manifest.rows ?? 0,
+          brake,
+        })
       },
     })
   }
@@ -83,7 +87,10 @@ export class Publisher {
     )
   }
 
-  async #next(publication: Publication, seen: Seen | null): Promise<{ manifest: Manifest; deleted: number }> {
+  async #next(
+    publication: Publication,
+    seen: ReadManifest | null,
+  ): Promise<{ manifest: Manifest; deleted: number }> {
     const { kind, marks, id, inspect } = publication
     const older = seen?.manifest.files ?? []
     const steps = marks.map(stepOf)
@@ -91,7 +98,7 @@ export class Publisher {
     const resolution = await resolve(this.#mart, this.#files, { steps, older })
     inspect(resolution, seen)
     const deleted = kind === 'replace' ? resolution.untouched : 0
-    const merged = await merge(this.#mart, this.#files, {
+    const merged = await mergeFiles(this.#mart, this.#files, {
       resolution: kind === 'replace' ? withoutOlder(resolution, marks) : resolution,
       id,
     })
@@ -103,7 +110,7 @@ export class Publisher {
     return { manifest: { ...this.#head(files, seen), files, writers }, deleted }
   }
 
-  #head(files: readonly FileEntry[], seen: Seen | null): Omit<Manifest, 'files' | 'writers'> {
+  #head(files: readonly FileEntry[], seen: ReadManifest | null): Omit<Manifest, 'files' | 'writers'> {
     const { bucket, prefix, storages, keys, options, now } = this.#mart
     const at = now().toISOString()
     const listed = new Set(files.map(({ path }) => path))
@@ -131,7 +138,7 @@ export class Publisher {
 }
 
 /** The result of an earlier publication, or null. It is needed again after a crash that followed the manifest's write. */
-function publishedBefore(seen: Seen | null, { kind, marks, id }: Publication): number | null {
+function publishedBefore(seen: ReadManifest | null, { kind, marks, id }: Publication): number | null {
   if (seen === null) return null
   if (kind === 'append' && marks.length === 0) return 0
   const last = seen.manifest.writers[id.pipelineId]

@@ -38,7 +38,11 @@ export class Remover {
     })
     const absent = await this.#absent(resolution, await this.#digests(present))
     const { prefix, brake } = this.#mart
-    requireBelowBrake(addressOf(prefix), absent.length, livingRows(resolution), brake)
+    requireBelowBrake(addressOf(prefix), {
+      deleted: absent.length,
+      size: livingRows(resolution),
+      brake,
+    })
     return { deleted: absent.length, marks: await this.#note(absent, id) }
   }
 

@@ -72,7 +72,7 @@ await describeS3('Removing rows from files', (s3) => {
 })
 
 await describeS3('Replacing a mart of files', (s3) => {
-  it('shows the old mart until the new one is whole, and counts what is gone', async () => {
+  it('shows the old mart until the new one is complete, and counts deleted rows', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 4))
     const { publish } = await replaceWith(mart, [films(3, 4, ' new'), films(5, 6, ' new')])
@@ -81,7 +81,7 @@ await describeS3('Replacing a mart of files', (s3) => {
     expect(await mart.read()).toEqual(films(3, 6, ' new'))
   })
 
-  it('is held by the brake, and the old mart stays', async () => {
+  it('is stopped by the brake, and the old mart stays', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 4))
     const { publish } = await replaceWith(mart, [films(4, 4)])
@@ -123,7 +123,7 @@ await describeS3('Replacing a mart of files', (s3) => {
     expect(await mart.manifest()).toBeNull()
   })
 
-  it('keeps one row of a key that came twice', async () => {
+  it('keeps one row if a key occurs twice', async () => {
     const mart = aMart(s3)
     const { publish } = await replaceWith(mart, [films(1, 2, ' early'), films(2, 3, ' late')])
     await publish()

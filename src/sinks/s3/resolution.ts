@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { DeadRows, DigestSet, digestOfTexts } from './digests.js'
-import { type KeyRange, KeySpans, rangeOf } from './key-ranges.js'
-import type { FileEntry, Step } from './manifest.js'
+import { type FileKeyRange, KeySpans, rangeOf } from './key-ranges.js'
+import type { FileEntry, MarkedStep } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { Scalar } from './types.js'
 
@@ -28,7 +28,7 @@ export interface Resolution {
 export async function resolve(
   mart: MartContext,
   files: MartFiles,
-  { steps, older }: { readonly steps: readonly Step[]; readonly older: readonly FileEntry[] },
+  { steps, older }: { readonly steps: readonly MarkedStep[]; readonly older: readonly FileEntry[] },
 ): Promise<Resolution> {
   const work = await prepare(mart, steps, older)
   const dead = new Map(work.files.map((file) => [file.path, new DeadRows(file.rows)]))
@@ -48,8 +48,8 @@ export async function resolve(
 }
 
 type ReadStep =
-  | { readonly kind: 'rows'; readonly file: FileEntry; readonly range: KeyRange | null }
-  | { readonly kind: 'removal'; readonly keys: readonly TextValues[]; readonly range: KeyRange | null }
+  | { readonly kind: 'rows'; readonly file: FileEntry; readonly range: FileKeyRange | null }
+  | { readonly kind: 'removal'; readonly keys: readonly TextValues[]; readonly range: FileKeyRange | null }
 
 interface Work {
   readonly files: readonly FileEntry[]
@@ -63,7 +63,7 @@ interface Work {
 /** Skips files that need not be read: a full pass in key order reads nothing again. */
 async function prepare(
   mart: MartContext,
-  steps: readonly Step[],
+  steps: readonly MarkedStep[],
   older: readonly FileEntry[],
 ): Promise<Work> {
   const first = mart.keys[0]!
@@ -88,7 +88,7 @@ async function prepare(
   }
 }
 
-async function readSteps(mart: MartContext, steps: readonly Step[]): Promise<ReadStep[]> {
+async function readSteps(mart: MartContext, steps: readonly MarkedStep[]): Promise<ReadStep[]> {
   const read: ReadStep[] = []
   const seen = new Set<string>()
   for (const step of steps) {

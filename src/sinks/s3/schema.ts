@@ -8,7 +8,7 @@ import type { Manifest } from './manifest.js'
 import { decimalShape, type Storage, storageOf, WIDEST_DECIMAL } from './types.js'
 
 /** The mart that a run would write. */
-export interface Shape {
+export interface MartShape {
   /** `marts/film_dim/` */
   readonly prefix: string
   readonly columns: readonly Column[]
@@ -24,7 +24,7 @@ export function describeColumns(
 }
 
 /** Problems of these columns, on their own and compared with the existing mart. */
-export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
+export function problems(shape: MartShape, manifest: Manifest | null): Finding[] {
   const { columns, options } = shape
   const names = columns.map(({ name }) => name)
   const missing = [...shape.key, ...(options.partition_by === null ? [] : [options.partition_by])].filter(
@@ -53,7 +53,7 @@ export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
   return [...absent, ...unfit, ...(manifest === null ? [] : differences(shape, manifest))]
 }
 
-function differences(shape: Shape, manifest: Manifest): Finding[] {
+function differences(shape: MartShape, manifest: Manifest): Finding[] {
   const before = new Map(manifest.columns.map(({ name, stored }) => [name, stored]))
   const now = new Map(shape.columns.map((column) => [column.name, storageOf(column).label]))
   const changes = [
@@ -102,7 +102,7 @@ export function warnings(columns: readonly Column[]): Finding[] {
 }
 
 /** Throws the same findings as an error, for a run. */
-export function requireFit(shape: Shape, manifest: Manifest | null): void {
+export function requireFit(shape: MartShape, manifest: Manifest | null): void {
   const [first] = problems(shape, manifest)
   if (first !== undefined) throw new VitrinaError(first.code as 'TARGET_MISMATCH', first.message, first.hint)
 }

@@ -17,7 +17,7 @@ const signal = new AbortController().signal
 const ROW = [['1', 'film 1']]
 
 await describeS3('An S3 server', (s3) => {
-  it('answers doctor with the bucket', async () => {
+  it('reports the bucket to doctor', async () => {
     expect(await aMart(s3).kind.ping(signal)).toBe(`bucket ${s3.bucket} at ${s3.endpoint}`)
     expect(aMart(s3).kind.address).toBe(`${s3.bucket} at ${s3.endpoint}`)
     expect(await aMart(s3).kind.missing()).toBeNull()
@@ -127,7 +127,7 @@ await describeS3('An S3 server', (s3) => {
     expect(await mart.read()).toEqual(rows)
   })
 
-  it('refuses a manifest that is none of ours', async () => {
+  it('rejects a manifest that Vitrina did not write', async () => {
     const mart = aMart(s3)
     await s3.client.send(
       new PutObjectCommand({ Bucket: s3.bucket, Key: `${mart.name}/manifest.json`, Body: '{}' }),
@@ -199,7 +199,7 @@ describe('The kind of sink called s3', () => {
     ['ExpiredToken', 400, 'SINK_LOGIN'],
     ['EntityTooLarge', 400, 'SINK_REFUSED'],
     ['NoSuchBucket', 404, 'SINK_REFUSED'],
-  ])('takes the answer %s (%s) for %s', (name, httpStatusCode, code) => {
+  ])('maps the response %s (%s) to %s', (name, httpStatusCode, code) => {
     const error = Object.assign(new Error('as the server says'), { name, $metadata: { httpStatusCode } })
     expect(sinkError(error, 'Writing x', { bucket: 'b', endpoint: undefined })).toMatchObject({ code })
   })

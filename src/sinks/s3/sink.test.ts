@@ -19,7 +19,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(await mart.read()).toEqual(films(1, 5))
   })
 
-  it('shows the old run whole until the new one is published', async () => {
+  it('shows all of the old run until the new one is published', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
@@ -86,7 +86,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(paths).toContain(first)
     expect(paths).not.toContain(second)
     expect(paths).toHaveLength(3)
-    // Who reads the manifest of a moment ago still finds it.
+    // A reader of the previous manifest still finds it.
     expect(await mart.objects()).toContain(second)
   })
 
@@ -104,7 +104,7 @@ await describeS3('The S3 sink', (s3) => {
     ])
   })
 
-  it('publishes a run once, even when it is asked twice', async () => {
+  it('publishes a run once, even if publish is called twice', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
@@ -119,7 +119,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(await mart.manifest()).toEqual(before)
   })
 
-  it('comes to the same mart when marks that were published return with new ones', async () => {
+  it('leaves the same mart when published marks are passed again together with new ones', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
@@ -157,7 +157,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(await mart.read()).toEqual(films(1, 4))
   })
 
-  it('refuses rows whose key is NULL or whose value has no place, and writes the others', async () => {
+  it('rejects rows with a NULL key or a value that does not fit, and writes the others', async () => {
     const mart = aMart(s3, {
       types: { id: 'bigint', at: 'timestamp without time zone', price: 'numeric(4,2)' },
     })
@@ -197,10 +197,10 @@ await describeS3('The S3 sink', (s3) => {
     await new TestRun(2).write(sink, films(13, 14))
     expect(await sink.summary('id')).toEqual({ count: 12, min: '1', max: '12' })
     expect(await sink.summary('title')).toEqual({ count: 12, min: 'film 1', max: 'film 9' })
-    const told: RowDigest[] = []
-    for await (const portion of sink.digests()) told.push(...portion)
-    expect(told).toHaveLength(12)
-    expect(told).toEqual(films(1, 12).map((row) => sink.digestOf(row)))
-    expect(sink.digestOf(['1', 'another']).digest).not.toBe(told[0]!.digest)
+    const digests: RowDigest[] = []
+    for await (const portion of sink.digests()) digests.push(...portion)
+    expect(digests).toHaveLength(12)
+    expect(digests).toEqual(films(1, 12).map((row) => sink.digestOf(row)))
+    expect(sink.digestOf(['1', 'another']).digest).not.toBe(digests[0]!.digest)
   })
 })

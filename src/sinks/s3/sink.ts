@@ -12,7 +12,7 @@ import type {
 } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import { readManifest, type Seen } from './manifest.js'
+import { type ReadManifest, readManifest } from './manifest.js'
 import { type MartContext, MartFiles } from './mart-files.js'
 import { MartReader } from './mart-reader.js'
 import { Publisher } from './publisher.js'
@@ -110,7 +110,7 @@ export class S3Sink implements Sink {
     this.#mart.bucket.close()
   }
 
-  async #inspect(): Promise<Seen | null> {
+  async #inspect(): Promise<ReadManifest | null> {
     await this.#mart.bucket.requireThere()
     return readManifest(this.#mart.bucket, this.#mart.prefix)
   }

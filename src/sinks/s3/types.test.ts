@@ -294,10 +294,10 @@ await describeS3('Types in Parquet', (s3) => {
     const run = new TestRun()
     await run.write(sink, rows)
     await run.publish(sink)
-    const told: unknown[] = []
-    for await (const portion of sink.digests()) told.push(...portion)
-    expect(told).toEqual(rows.map((row) => sink.digestOf(row)))
-    expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(rows.length)
+    const digests: unknown[] = []
+    for await (const portion of sink.digests()) digests.push(...portion)
+    expect(digests).toEqual(rows.map((row) => sink.digestOf(row)))
+    expect(new Set(digests.map((one) => JSON.stringify(one))).size).toBe(rows.length)
   })
 
   it('survive a file being rewritten', async () => {
@@ -309,9 +309,9 @@ await describeS3('Types in Parquet', (s3) => {
     await run.write(sink, rows)
     await run.remove(sink, [['1']])
     await run.publish(sink)
-    const told: unknown[] = []
-    for await (const portion of sink.digests()) told.push(...portion)
-    expect(told).toEqual(rows.slice(1).map((row) => sink.digestOf(row)))
+    const digests: unknown[] = []
+    for await (const portion of sink.digests()) digests.push(...portion)
+    expect(digests).toEqual(rows.slice(1).map((row) => sink.digestOf(row)))
   })
 })
 

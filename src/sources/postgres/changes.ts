@@ -55,7 +55,7 @@ export function momentOf(session: Session): Promise<SweepFrom | null> {
 }
 
 /** Where a sweep starts, with the transactions that are open. */
-export interface Committed extends SweepFrom {
+export interface CommittedNow extends SweepFrom {
   readonly open: readonly string[]
 }
 
@@ -63,14 +63,14 @@ export interface Committed extends SweepFrom {
  * Everything committed so far. Not limited by the oldest open transaction: that would leave out what others, including
  * our own pipelines, have committed since it began.
  */
-export async function committedBy(session: Session): Promise<Committed | null> {
+export async function committedBy(session: Session): Promise<CommittedNow | null> {
   return (await momentAndCommitted(session))?.mart ?? null
 }
 
 /** Both of one moment, for a source and a mart in the same database; null: the server hides its identity. */
 export async function momentAndCommitted(
   session: Session,
-): Promise<{ readonly source: SweepFrom; readonly mart: Committed } | null> {
+): Promise<{ readonly source: SweepFrom; readonly mart: CommittedNow } | null> {
   const rows = await session.rows(COMMITTED).catch(nullIfHidden)
   if (rows === null) return null
   const { oldest, from, system, open } = rows[0]!
@@ -115,6 +115,13 @@ export function xid(from: string): string {
   return `'${BigInt(from) % 4_294_967_296n}'::xid`
 }
 
+interface ChangedKeys {
+  readonly key: readonly Column[]
+  /** The tables that the query reads. */
+  readonly relations: readonly string[]
+  readonly from: SweepFrom
+}
+
 /**
  * A query for the mart keys affected by every row version that is new since `from`.
  *
@@ -122,12 +129,9 @@ export function xid(from: string): string {
  * key; a change in another table is followed along every foreign key that can lead there: from that table, to that
  * table, or through a link table. The query may join by any of them.
  */
-// biome-ignore lint/complexity/useMaxParams: until its caller in src/transfers passes an object.
 export async function changedKeysSql(
   session: Session,
-  key: readonly Column[],
-  relations: readonly string[],
-  from: SweepFrom,
+  { key, relations, from }: ChangedKeys,
 ): Promise<string> {
   const base = await keyTable(session, key)
   const links = await foreignKeys(session, relations)

@@ -13,7 +13,7 @@ import {
 import { columnsOf } from '../../model/pipeline-spec.js'
 import type { Page, PageRequest, State } from '../../ports/catalog.js'
 import type {
-  Checkpoint,
+  CheckpointValue,
   PipelineChange,
   PipelineDraft,
   PipelineEditor,
@@ -27,7 +27,7 @@ import { findPipeline, findState, lockPipeline } from './find.js'
 import { pageOf, readNumberCursor } from './page.js'
 
 const UNIQUE_VIOLATION = '23505'
-const START: Checkpoint = { lastProcessedKey: null, lastProcessedId: null }
+const START: CheckpointValue = { lastProcessedKey: null, lastProcessedId: null }
 
 /** Versions and audit are written by triggers of the database. */
 const COLUMNS = [...PIPELINE_FIELD_NAMES, 'managed_by']
@@ -105,7 +105,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     })
   }
 
-  reset(id: string, author: Author, decide: (current: Pipeline) => Checkpoint): Promise<State | null> {
+  reset(id: string, author: Author, decide: (current: Pipeline) => CheckpointValue): Promise<State | null> {
     return this.#database.transaction(async (session) => {
       const current = await lockPipeline(session, id)
       if (current === null) return null
@@ -234,7 +234,7 @@ async function hasCheckpoint(session: Queryable, id: string): Promise<boolean> {
 async function resetState(
   session: Queryable,
   author: Author,
-  { pipeline: { id, name }, to }: { readonly pipeline: Pipeline; readonly to: Checkpoint },
+  { pipeline: { id, name }, to }: { readonly pipeline: Pipeline; readonly to: CheckpointValue },
 ): Promise<void> {
   const { lastProcessedKey, lastProcessedId } = to
   await session.query(

@@ -2,7 +2,7 @@ import type { Author, Token } from '../../model/access.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { FoundToken, NewToken, Rotation, TokenStore } from '../../ports/token-store.js'
 import type { Database } from '../database.js'
-import { type Columns, fromColumns } from '../from-columns.js'
+import { fromColumns, type SnakeCaseRow } from '../from-columns.js'
 import { writeAudit } from './audit.js'
 import { pageOf, readCursor } from './page.js'
 
@@ -12,7 +12,7 @@ const TOKEN_COLUMNS = `
   etl.rfc3339(CASE WHEN previous_until > clock_timestamp() THEN previous_until END) AS previous_until,
   etl.rfc3339(last_used_at) AS last_used_at, last_used_from`
 
-type TokenRow = Columns<Token>
+type TokenRow = SnakeCaseRow<Token>
 
 export class CatalogTokensRepository implements TokenStore {
   readonly #database: Database

@@ -112,7 +112,7 @@ describe('fair claims', () => {
     expect(order.map((one) => one?.pipeline.id)).toEqual(ids)
   })
 
-  it('reaches every queue when there are more than one claim looks at', async () => {
+  it('reaches every queue when there are more of them than one claim examines', async () => {
     for (let n = 0; n < 150; n++) await requests(1, [`tag-${String(n).padStart(3, '0')}`])
     const order = await served(150)
     expect(new Set(order).size).toBe(150)

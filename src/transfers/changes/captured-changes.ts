@@ -42,7 +42,7 @@ export interface CapturedParts {
 
 /** A snapshot that misses rows which no entry reports is tried again: another transaction has to end first. */
 const AGAIN_MS = 50
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 /** Before entries are read again that were not visible. */
 const HELD_MS = 10
 
@@ -87,7 +87,7 @@ export class CapturedChanges implements ChangeSource {
   }
 
   /** Registers the pipeline before it reads for the first time, so that no entry is removed that it needs. */
-  static async open(parts: CapturedParts, { main, found }: LogLook): Promise<CapturedChanges> {
+  static async open(parts: CapturedParts, { main, found }: LogFacts): Promise<CapturedChanges> {
     const { connection, pipelineId, trace, source, last } = parts
     const head = found?.head ?? (await ensureHead(main, connection))
     if (last === null) await requirePublished(source, head, trace.tables)
@@ -101,7 +101,7 @@ export class CapturedChanges implements ChangeSource {
 
   async first(): Promise<NextPosition> {
     const { source } = this.#parts
-    for (const until = performance.now() + PATIENCE_MS; ; ) {
+    for (const until = performance.now() + TIMEOUT_MS; ; ) {
       await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
       const found = await this.#open()
       const next = this.#nextOf(found, await this.#moment())
@@ -225,16 +225,16 @@ export class CapturedChanges implements ChangeSource {
 }
 
 /** A change log, and what it knows about a pipeline. */
-export interface LogLook {
+export interface LogFacts {
   readonly main: Session
   /** Null: it has no head yet. */
   readonly found: Awaited<ReturnType<typeof findRegistered>>
 }
 
-export async function lookAtLog(
+export async function factsOfLog(
   main: Session,
   { connection, pipelineId, trace }: Pick<CapturedParts, 'connection' | 'pipelineId' | 'trace'>,
-): Promise<LogLook> {
+): Promise<LogFacts> {
   return { main, found: await findRegistered(main, { connection, pipelineId }, neededTables(trace)) }
 }
 
@@ -257,7 +257,7 @@ async function again(until: number, { signal }: CapturedParts): Promise<void> {
   if (performance.now() > until) {
     throw new VitrinaError(
       'CAPTURE_WAITING',
-      `For ${PATIENCE_MS / 1000} s a transaction of the source has been open that began before its tables were captured: its changes are not in the change log.`,
+      `For ${TIMEOUT_MS / 1000} s a transaction of the source has been open that began before its tables were captured: its changes are not in the change log.`,
       'Wait until the transaction has ended, or end it: SELECT pid, xact_start, query FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY xact_start. Then run the pipeline again.',
     )
   }

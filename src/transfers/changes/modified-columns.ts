@@ -6,7 +6,7 @@ import { type FollowedColumn, relationKey, type Traced } from '../../scopes/inde
 import { type Horizon, isSafe, type Watermark } from '../../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral, quoteTable } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
-import type { CheckpointState } from '../batch.js'
+import type { CheckpointState } from '../checkpoint-state.js'
 import { NO_WATERMARK } from '../progression.js'
 import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
 import { addImages, readImages } from './row-versions.js'

@@ -6,15 +6,15 @@ import type { SessionOpener } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import type { SweepFrom } from '../../sources/postgres/changes.js'
 import { Horizon, type SourceClock } from '../../sources/postgres/horizon.js'
-import type { CheckpointState } from '../batch.js'
+import type { CheckpointState } from '../checkpoint-state.js'
 import type { Examined } from '../examine.js'
-import { CapturedChanges, type LogLook, lookAtLog } from './captured-changes.js'
+import { CapturedChanges, factsOfLog, type LogFacts } from './captured-changes.js'
 import { type ChangeSource, mostEntries } from './change-source.js'
 import { ModifiedColumns } from './modified-columns.js'
 import { RowVersions } from './row-versions.js'
 
-/** Where the change logs of the sources are. */
-export interface ChangeLog {
+/** How to reach the change logs of the sources. */
+export interface LogAccess {
   readonly mainUrl: string
   readonly signals: Signals
 }
@@ -26,12 +26,12 @@ interface ChangesParts {
   readonly url: string
   readonly examined: Examined
   readonly state: CheckpointState
-  readonly log: ChangeLog
+  readonly log: LogAccess
   /** Null: the server does not reveal it. */
   readonly moment: SweepFrom | null
   readonly clock: SourceClock
-  /** What `lookForLog` has found. */
-  readonly looked: LogLook | null
+  /** Those of `readLogFacts`. */
+  readonly logFacts: LogFacts | null
   readonly signal: AbortSignal
   readonly sessions: SessionOpener
   readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
@@ -64,10 +64,10 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
 }
 
 async function openLog(
-  { claim, source, sourceUrl, url, examined, state, log, moment, signal, resources, looked }: ChangesParts,
+  { claim, source, sourceUrl, url, examined, state, log, moment, signal, resources, logFacts }: ChangesParts,
   trace: NonNullable<Examined['trace']>,
 ): Promise<ChangeSource> {
-  if (looked === null || trace.alwaysFull !== null) return everyRun(trace.alwaysFull ?? '')
+  if (logFacts === null || trace.alwaysFull !== null) return everyRun(trace.alwaysFull ?? '')
   return resources.add(
     await CapturedChanges.open(
       {
@@ -80,13 +80,13 @@ async function openLog(
         sourceUrl: sourceUrl ?? url,
         last: state.position.wal ?? null,
       },
-      looked,
+      logFacts,
     ),
   )
 }
 
 /** Connects to the change log, and reads what it knows about the pipeline; null: the pipeline does not read a log. */
-export async function lookForLog({
+export async function readLogFacts({
   claim: { pipeline },
   examined: { trace },
   log,
@@ -96,14 +96,14 @@ export async function lookForLog({
 }: Pick<
   ChangesParts,
   'claim' | 'examined' | 'log' | 'signal' | 'sessions' | 'resources'
->): Promise<LogLook | null> {
+>): Promise<LogFacts | null> {
   if (trace === null || pipeline.capture !== 'wal' || trace.alwaysFull !== null) return null
   log.signals.start()
   return onSide('meta store', 'Connecting to the change log', async () => {
     const main = resources.add(
       await sessions.open(log.mainUrl, { name: 'vitrina-changes', purpose: 'log' }, signal),
     )
-    return lookAtLog(main, { connection: logOf(pipeline), pipelineId: pipeline.id, trace })
+    return factsOfLog(main, { connection: logOf(pipeline), pipelineId: pipeline.id, trace })
   })
 }
 

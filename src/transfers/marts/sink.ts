@@ -140,7 +140,10 @@ export class SinkMart implements RowMart {
     const { sink, target, key } = this.#parts
     const [column] = key
     if (keys.length === 0 || column === undefined) return NO_CHANGE
-    if (brake < 1) requireBelowBrake(target, keys.length, (await sink.summary(column)).count, brake)
+    if (brake < 1) {
+      const { count } = await sink.summary(column)
+      requireBelowBrake(target, { deleted: keys.length, size: count, brake })
+    }
     return removed(await sink.remove(keys, id))
   }
 

@@ -5,26 +5,20 @@ import {
   isCheckFailure,
   type RowCheck,
 } from '../../checks/index.js'
-import { type CheckResult, failureText, isFatal } from '../../model/check.js'
+import { type CheckResult, isFatal } from '../../model/check.js'
 import type { Phase } from '../../model/claim.js'
-import { cutText } from '../../model/cut-text.js'
-import { VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
-import { heldLengths, quarantineKey, truncatedValue } from '../../model/quarantine.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { insertSql, merge, upsertSql } from '../../sinks/postgres/merge.js'
 import type { Target } from '../../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
-import { columnList } from '../../sql/selection.js'
 import { isPoison, sqlstateOf } from '../../sql/sqlstate.js'
-import { batchError } from '../batch.js'
+import { batchError } from '../run-batches.js'
 import type { MartChange, MartWriter } from './mart.js'
-import { RowSieve, type SetAside, SIFTED } from './row-sieve.js'
-
-/** PostgreSQL may quote a value of any size. */
-const MAX_REASON = 4_000
+import { NUMBERED, RefusedRows } from './refused-rows.js'
+import { RowSieve, type SetAside } from './row-sieve.js'
 
 /** Makes the rows of a portion available in the session of the table. */
 export interface RowSource<Rows> {
@@ -80,11 +74,10 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   readonly #session: Session
   readonly #table: Target
   readonly #rows: RowSource<Rows>
-  readonly #quarantineLimit: number
   readonly #newestBy: readonly string[]
   readonly #checks: readonly RowCheck[]
   #mode: WriteMode
-  #refusedSoFar: number
+  readonly #refused: RefusedRows
   /** An earlier batch had rows that failed a check: it is likely that this one has too. */
   #sifts = false
 
@@ -93,14 +86,13 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     this.#table = options.table
     this.#rows = options.rows
     this.#newestBy = options.newestBy
-    this.#quarantineLimit = options.quarantineLimit
     this.#mode = options.isEmpty ? 'fill' : 'upsert'
-    this.#refusedSoFar = options.refusedSoFar
+    this.#refused = new RefusedRows(options)
     this.#checks = options.checks
   }
 
   async write(rows: Rows): Promise<MartChange> {
-    const refusedBefore = this.#refusedSoFar
+    const refusedBefore = this.#refused.count
     let sifts = this.#sifts
     for (let mode: WriteMode = this.#mode; ; ) {
       // Never released: history and checkpoint follow with the same transaction id as the rows. A comparison recognizes
@@ -113,9 +105,9 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
       } catch (error) {
         const fails = isCheckFailure(error)
         const next = fails ? mode : fallback(mode, error)
-        if (next === null) throw error instanceof VitrinaError ? error : batchError(error)
+        if (next === null) throw batchError(error)
         await this.#session.run('ROLLBACK TO write')
-        this.#refusedSoFar = refusedBefore
+        this.#refused.rewind(refusedBefore)
         mode = next
         if (fails) this.#sifts = true
         // A row that the table rejects may fail a check too, or make a check raise an error.
@@ -171,21 +163,9 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     return { ...written, rows: counts, refused: [...rows, ...written.refused], checks: results }
   }
 
-  async #setAside(refused: readonly SetAside[], results: readonly CheckResult[]): Promise<RefusedRow[]> {
+  async #setAside(failing: readonly SetAside[], results: readonly CheckResult[]): Promise<RefusedRow[]> {
     const rows: RefusedRow[] = []
-    for (const { number, check } of refused) {
-      const texts = await this.#textsOf(number, SIFTED)
-      this.#refusedSoFar += 1
-      const row = this.#refusedRow(texts)
-      if (this.#refusedSoFar > this.#quarantineLimit)
-        throw new CheckFailure(this.#tooMany(`${row.key}): check "${check.name}" failed`), results)
-      rows.push({
-        ...row,
-        reason: `Check "${check.name}" failed: ${failureText(check)}`,
-        sqlstate: null,
-        check: check.name,
-      })
-    }
+    for (const { number, check } of failing) rows.push(await this.#refused.byCheck(number, check, results))
     return rows
   }
 
@@ -223,16 +203,16 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
 
   /** Writes every row that the table accepts and returns the others. The rows are numbered, so that a half is a range. */
   async #bisect(relation: string): Promise<Written> {
-    await this.#session.run('DROP TABLE IF EXISTS pg_temp.vitrina_sift')
+    await this.#session.run(`DROP TABLE IF EXISTS ${NUMBERED}`)
     const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
       throw databaseError(error, 'The source query fails on a row', 'source')
     })
     const [kept] = await this.#session.rows(
-      'SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded',
+      `SELECT count(*) AS n FROM ${NUMBERED} WHERE NOT vitrina_superseded`,
     )
     const refused: RefusedRow[] = []
     const rows = await this.#writeRange(1, Number(kept!.n), refused)
-    await this.#session.run('DROP TABLE pg_temp.vitrina_sift')
+    await this.#session.run(`DROP TABLE ${NUMBERED}`)
     return {
       rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - Number(kept!.n) },
       refused,
@@ -255,7 +235,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     if (first > last) return NO_ROWS
     await this.#session.run('SAVEPOINT half')
     try {
-      const relation = `(SELECT * FROM pg_temp.vitrina_sift WHERE vitrina_n BETWEEN ${first} AND ${last}) AS batch`
+      const relation = `(SELECT * FROM ${NUMBERED} WHERE vitrina_n BETWEEN ${first} AND ${last}) AS batch`
       const rows = await this.#upsert(relation, false)
       await this.#session.run('RELEASE half')
       return rows
@@ -263,7 +243,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
       if (!isPoison(error)) throw error
       await this.#session.run('ROLLBACK TO half; RELEASE half')
       if (first === last) {
-        refused.push(await this.#refuse(first, error))
+        refused.push(await this.#refused.byTable(first, error))
         return NO_ROWS
       }
     }
@@ -272,93 +252,11 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     const right = await this.#writeRange(middle + 1, last, refused)
     return addRows(left, right)
   }
-
-  async #refuse(number: number, error: unknown): Promise<RefusedRow> {
-    const row = this.#refusedRow(await this.#textsOf(number, 'pg_temp.vitrina_sift'))
-    const reason = cutText((error as Error).message, MAX_REASON)
-    this.#refusedSoFar += 1
-    if (this.#refusedSoFar > this.#quarantineLimit) throw this.#tooMany(`${row.key}): ${reason}`, error)
-    return { ...row, reason, sqlstate: sqlstateOf(error) }
-  }
-
-  #refusedRow(texts: readonly (string | null)[]): Pick<RefusedRow, 'key' | 'columns' | 'texts'> {
-    const { columns, key } = this.#table
-    const names = columns.map((column) => column.name)
-    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
-    return { key: quarantineKey(keyValues, texts), columns: names, texts }
-  }
-
-  /** `last`: the key of the last row and why it was refused. */
-  #tooMany(last: string, cause?: unknown): VitrinaError {
-    const { columns, name } = this.#table
-    return new VitrinaError(
-      'ROWS_REFUSED',
-      `${name.schema}.${name.table} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${this.#quarantineLimit}). The last one has the key (${last}.`,
-      `Compare the columns (${columnList(columns)}) with the constraints and the checks of the mart, or raise quarantine_limit.`,
-      cause === undefined ? {} : { cause, sqlstate: sqlstateOf(cause) ?? 'XX000' },
-    )
-  }
-
-  /** The values of a rejected row. Their lengths come first: a row of a gigabyte does not fit into a message. */
-  async #textsOf(number: number, table: string): Promise<(string | null)[]> {
-    const { columns, key } = this.#table
-    const values = columns.map(({ name, type }) => new StoredValue(quoteIdentifier(name), type))
-    const select = async (expressions: readonly string[]): Promise<(string | null)[]> => {
-      const selected = expressions.map((expression, index) => `${expression} AS c${index}`)
-      const [row = {}] = await this.#session.rows(
-        `SELECT ${selected.join(', ')} FROM ${table} WHERE vitrina_n = ${number}`,
-      )
-      return expressions.map((_, index) => row[`c${index}`] ?? null)
-    }
-    const lengths = (await select(values.map((value) => value.length))).map(Number)
-    const kept = heldLengths(
-      lengths,
-      columns.map(({ name }) => key.includes(name)),
-    )
-    const isWhole = (index: number) => kept[index] === lengths[index]
-    const texts = await select(values.map((value, n) => (isWhole(n) ? value.text : value.start(kept[n]!))))
-    if (lengths.every((_, n) => isWhole(n))) return texts
-    const digests = await select(values.map((value, n) => (isWhole(n) ? 'NULL' : value.digest)))
-    return texts.map((text, n) =>
-      isWhole(n) ? text : truncatedValue(text ?? '', lengths[n]!, digests[n] ?? ''),
-    )
-  }
 }
 
 /** How many rows a relation has, and how many keys. */
 export function countKeysSql({ key }: Target, relation: string): string {
   return `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${quoteList(key)}) AS keys`
-}
-
-/** Expressions about the value of a column, for a row that may be larger than a message or than a text. */
-class StoredValue {
-  readonly #column: string
-  readonly #isBytes: boolean
-
-  constructor(column: string, type: string) {
-    this.#column = column
-    this.#isBytes = type === 'bytea'
-  }
-
-  get text(): string {
-    return `${this.#column}::text`
-  }
-
-  /** Two digits for each byte after the prefix: the text of half a gigabyte of bytes is longer than a text may be. */
-  get length(): string {
-    const length = this.#isBytes ? `2 + 2 * octet_length(${this.#column})::bigint` : `length(${this.text})`
-    return `coalesce(${length}, 0)`
-  }
-
-  start(characters: number): string {
-    const value = this.#isBytes ? `substr(${this.#column}, 1, ${characters})::text` : this.text
-    return `left(${value}, ${characters})`
-  }
-
-  get digest(): string {
-    const bytes = this.#isBytes ? this.#column : `convert_to(${this.text}, 'UTF8')`
-    return `encode(sha256(${bytes}), 'hex')`
-  }
 }
 
 type Written = Pick<MartChange, 'rows' | 'refused' | 'read' | 'checks'>

@@ -91,7 +91,8 @@ export async function deleteAbsent(
   const deleted = await session.count(`DELETE FROM ${table.quoted} AS mart WHERE ${condition}`)
   if (deleted > 0 && !(await isBelowBrake(session, table, { deleted, brake }))) {
     const [left] = await session.rows(`SELECT count(*) AS n FROM ${table.quoted}`)
-    requireBelowBrake(`${table.name.schema}.${table.name.table}`, deleted, Number(left?.n) + deleted, brake)
+    const size = Number(left?.n) + deleted
+    requireBelowBrake(`${table.name.schema}.${table.name.table}`, { deleted, size, brake })
   }
   return deleted
 }

@@ -6,7 +6,7 @@ import type { OpenedSink } from '../../sinks/open.js'
 import type { Target } from '../../sinks/postgres/target.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { columnList } from '../../sql/selection.js'
-import { type Resources, type Sides, writingInto } from '../attempt.js'
+import { writingInto } from '../attempt.js'
 import { type MartChange, type MartWriter, NO_CHANGE } from '../marts/mart.js'
 import { SinkMart } from '../marts/sink.js'
 import { SELECTIONS, Staging, TableMart } from '../marts/table.js'
@@ -17,7 +17,9 @@ import { LoadedPages } from '../readers/paged.js'
 import { ReadAhead } from '../readers/read-ahead.js'
 import type { Reader, SourceQuery } from '../readers/reader.js'
 import { WholeReader } from '../readers/staged.js'
+import type { Resources } from '../resources.js'
 import { Relay } from '../routes/relay.js'
+import type { Sides } from '../sides.js'
 import { importSnapshot } from './import-snapshot.js'
 import { queryOfRange, rangeOrder } from './key-ranges.js'
 
@@ -131,7 +133,7 @@ async function relayOf(part: PartSides): Promise<PartStream<string>> {
   const { claim, sides, table } = part
   const { session, source, examined } = sides
   const { columns } = examined
-  const relay = await Relay.open({ source, target: session, table, columns, isInTransaction: true })
+  const relay = await Relay.open({ source, target: session, table, columns, isSourceInTransaction: true })
   await beginInSnapshot(part)
   const { into } = claim.plan
   const writer =

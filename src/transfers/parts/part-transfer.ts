@@ -16,11 +16,13 @@ import type { Session } from '../../postgres/session.js'
 import { addCosts, sessionCost } from '../../postgres/session-cost.js'
 import type { OpenedSink } from '../../sinks/open.js'
 import type { WantedTable } from '../../sinks/postgres/target.js'
-import { isMainDatabase, openSides, type SideOptions, type Sides } from '../attempt.js'
-import { batchError, durationsOf, phasesOf, type Timing } from '../batch.js'
+import { durationsOf, phasesOf, type Timing } from '../batch-phases.js'
 import { type FoundMart, type MartChange, NO_CHANGE } from '../marts/mart.js'
 import { findTable } from '../marts/table.js'
+import { batchError } from '../run-batches.js'
+import { openSides, type SideOptions, type Sides } from '../sides.js'
 import { counted } from '../steps/pass.js'
+import { isMainDatabase } from '../take-over.js'
 import { openPartStream, openSinkStream, type PartStream } from './part-stream.js'
 
 /** Rows in memory at a time, if they pass through this process or through an engine. */
@@ -129,7 +131,7 @@ export class RunPart implements PartTransfer {
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
       if (error instanceof CheckFailure) await this.#record(error.results, null)
-      throw error instanceof VitrinaError ? error : batchError(error)
+      throw batchError(error)
     }
   }
 

@@ -32,9 +32,9 @@ interface RelayParts {
   readonly table: Target
   readonly columns: readonly Column[]
   /** The source is read in one transaction, which a failed or abandoned statement must not end. */
-  readonly isInTransaction?: boolean
+  readonly isSourceInTransaction?: boolean
   /** So is the target: the transaction of a group. */
-  readonly joins?: boolean
+  readonly isTargetInTransaction?: boolean
 }
 
 /** Two databases: COPY out of one goes into COPY of the other, and JavaScript never sees a value. */
@@ -86,12 +86,12 @@ export class Relay implements Mover {
    * (298 of 30,000 out of order). A checkpoint taken from the last row of a page would then skip rows of later pages.
    */
   collect(selection: string, into: string, columns: readonly Column[]): Promise<number> {
-    const { target, joins = false } = this.#parts
+    const { target, isTargetInTransaction = false } = this.#parts
     return onSide('target', 'Collecting rows in the target database', async () => {
-      if (!joins) await target.run('BEGIN')
+      if (!isTargetInTransaction) await target.run('BEGIN')
       await createTemporary(target, into, columns)
       const rows = await this.#copy(selection, `pg_temp.${into}`, columns)
-      if (!joins) await target.run('COMMIT')
+      if (!isTargetInTransaction) await target.run('COMMIT')
       return rows
     })
   }
@@ -104,8 +104,8 @@ export class Relay implements Mover {
   }
 
   async #apart<T>(read: () => Promise<T>): Promise<T> {
-    const { source, isInTransaction = false } = this.#parts
-    if (!isInTransaction) return read()
+    const { source, isSourceInTransaction = false } = this.#parts
+    if (!isSourceInTransaction) return read()
     await source.run('SAVEPOINT copied')
     try {
       const result = await read()

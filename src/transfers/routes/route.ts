@@ -26,7 +26,7 @@ export interface Route<Rows> {
   /** Null: the mart is not audited. */
   readonly auditor: Auditor | null
   /** Called in the snapshot of the source in which the rows are to be computed. */
-  changes(rows: AffectedRows): Promise<Changes<Rows>>
+  changes(rows: AffectedRows): Promise<Recomputed<Rows>>
   /**
    * Called when the step is created, so that rows which an earlier step quarantines do not count twice. The returned
    * function reads the whole mart, to be replaced at once.
@@ -64,7 +64,7 @@ export interface AffectedRows {
   readonly scopes: Scopes | null
 }
 
-export interface Changes<Rows> {
+export interface Recomputed<Rows> {
   /** Rows to be written in batches of their own; null: all are part of `finish`. */
   readonly stream: Omit<Stream<Rows>, 'progression'> | null
   /** The last batch. */

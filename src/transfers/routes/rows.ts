@@ -5,14 +5,14 @@ import { quoteIdentifier } from '../../sql/identifiers.js'
 import { RowBatch } from '../../sql/row-batch.js'
 import { asRelation, columnList } from '../../sql/selection.js'
 import { type Attempt, fullPass, sourceQueryOf } from '../attempt.js'
-import { withoutPass } from '../batch.js'
+import { withoutPass } from '../checkpoint-state.js'
 import type { Apply, RowMart } from '../marts/mart.js'
 import { FullProgression, type Progression } from '../progression.js'
 import { OnceReader, SpoolReader } from '../readers/once.js'
 import { LoadedPages } from '../readers/paged.js'
 import { ReadAhead } from '../readers/read-ahead.js'
 import type { Reader } from '../readers/reader.js'
-import type { AffectedRows, Changes, Rebuild, Route, Stream } from './route.js'
+import type { AffectedRows, Rebuild, Recomputed, Route, Stream } from './route.js'
 import { typedKey } from './selections.js'
 
 /** Rows pass through this process: for transforms, and for every target that is not a table of PostgreSQL. */
@@ -39,7 +39,7 @@ export class RowsRoute implements Route<RowBatch> {
     return this.#mart.findsScopes(columns)
   }
 
-  async changes({ selection, scopes }: AffectedRows): Promise<Changes<RowBatch>> {
+  async changes({ selection, scopes }: AffectedRows): Promise<Recomputed<RowBatch>> {
     if (scopes === null) throw new Error('A mart that takes rows is not rebuilt at once.')
     const { source, claim } = this.#attempt
     const kept: TextValues[] = []

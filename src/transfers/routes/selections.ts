@@ -17,7 +17,7 @@ import type { Reader, SourceQuery } from '../readers/reader.js'
 import { MAX_ROWS_AT_ONCE, StagedReader, WholeReader } from '../readers/staged.js'
 import { type Mover, pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
-import type { AffectedRows, Changes, CollectedAudit, Rebuild, Route, Stream } from './route.js'
+import type { AffectedRows, CollectedAudit, Rebuild, Recomputed, Route, Stream } from './route.js'
 
 const COLLECTED = 'pg_temp.vitrina_pass'
 const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
@@ -40,11 +40,14 @@ export class SelectionRoute implements Route<string> {
   static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
     const { source, session: target, mart: table, examined, batches } = attempt
     const { columns } = examined
-    const { joins } = batches
+    const inTransaction = {
+      isSourceInTransaction: batches.inGroup,
+      isTargetInTransaction: batches.inGroup,
+    }
     const mover =
       way === 'pushdown'
         ? pushdown(target)
-        : await Relay.open({ source, target, table, columns, isInTransaction: joins, joins })
+        : await Relay.open({ source, target, table, columns, ...inTransaction })
     return new SelectionRoute(attempt, mover, attempt.isEmpty)
   }
 
@@ -68,7 +71,7 @@ export class SelectionRoute implements Route<string> {
   #pages(name: string, query: SourceQuery, progression: Progression): Reader<string> {
     const { source, session, mart: table, checks } = this.#attempt
     const pages = new PagedReader(query, progression)
-    // Checks look at every row of the source, also at those that the mart has already.
+    // Checks read every row of the source, also those that the mart already has.
     const isChecked = checks.rows.length > 0
     const isComparable =
       name === 'full' && source !== session && !this.isEmpty && table.sameTypes && !isChecked
@@ -97,7 +100,7 @@ export class SelectionRoute implements Route<string> {
     return { scopes: count, compare: () => compareAudited(session, compared) }
   }
 
-  async changes({ selection, scopes }: AffectedRows): Promise<Changes<string>> {
+  async changes({ selection, scopes }: AffectedRows): Promise<Recomputed<string>> {
     const { session, claim } = this.#attempt
     const rows = await this.#collect(selection)
     if (rows > FEW_ROWS) await session.run(`ANALYZE ${COLLECTED}`)

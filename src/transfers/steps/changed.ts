@@ -7,13 +7,14 @@ import { databaseError, onSide } from '../../postgres/errors.js'
 import { chooseRecompute, recomputeText, type ScopeTrace } from '../../scopes/index.js'
 import { asRelation, columnList } from '../../sql/selection.js'
 import type { Attempt } from '../attempt.js'
-import type { BatchOutcome, CheckpointState } from '../batch.js'
 import { affectedScopes } from '../changes/affected-scopes.js'
 import { auditOf, isAuditDue } from '../changes/audit.js'
 import type { ChangeSource, FoundChanges, NextPosition } from '../changes/change-source.js'
+import type { CheckpointState } from '../checkpoint-state.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { movedTo } from '../progression.js'
-import type { AffectedRows, Changes, CollectedAudit, Route } from '../routes/route.js'
+import type { AffectedRows, CollectedAudit, Recomputed, Route } from '../routes/route.js'
+import type { BatchOutcome } from '../run-batches.js'
 import { counted } from './pass.js'
 
 /** A snapshot in which the changes cannot be read is replaced by a later one. */
@@ -35,7 +36,7 @@ interface ChangedParts {
 /** What a run has found out and collected. */
 interface Collected<Rows> {
   readonly next: NextPosition
-  readonly changes: Changes<Rows>
+  readonly changes: Recomputed<Rows>
   readonly audit: CollectedAudit | null
   /** The session of the mart is still in the transaction in which this was read. */
   readonly isOpen: boolean
@@ -111,7 +112,7 @@ export class ChangedRows<Rows> implements Step {
         }
         const moved = movedTo(batches.state, next)
         const state = this.#parts.isExact ? this.#audited(moved, { collected, failed, spent }) : moved
-        return { change, state, ends: !isLive && failed === null, joins: isLive }
+        return { change, state, ends: !isLive && failed === null, extendsRecord: isLive }
       },
       collected.isOpen ? { follows: 'COMMIT; ' } : {},
     )

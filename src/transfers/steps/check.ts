@@ -30,17 +30,18 @@ export class CheckStep implements Step {
     const found = batches.isDone('replace') ? [] : await this.#evaluate()
     const fatal = found.filter(isFatal)
     const note = () => ledger.checked([...passed, ...found], { batch: null, session: null })
-    // What a group has computed is not there before all of it is.
-    if (batches.joins && fatal.length === 0) batches.whenPublished(note)
-    else await note()
-    if (fatal.length > 0) throw failureOf(fatal, finalTarget(claim.pipeline))
-    return null
+    if (fatal.length === 0) {
+      await batches.afterCommit(note)
+      return null
+    }
+    await note()
+    throw failureOf(fatal, finalTarget(claim.pipeline))
   }
 
   async #evaluate(): Promise<CheckResult[]> {
     const { session, checks, batches } = this.#attempt
     if (checks.mart.length === 0) return []
-    if (batches.joins) return martResults(this.#attempt)
+    if (batches.inGroup) return martResults(this.#attempt)
     await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     try {
       return await martResults(this.#attempt)

@@ -3,11 +3,12 @@ import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import type { Cursor } from '../../sql/selection.js'
 import type { Attempt } from '../attempt.js'
-import { type BatchOutcome, withTransactionId } from '../batch.js'
+import { withTransactionId } from '../checkpoint-state.js'
 import { type MartChange, NO_CHANGE } from '../marts/mart.js'
 import { END_OF_PASS } from '../progression.js'
 import type { Portion } from '../readers/reader.js'
 import type { Stream } from '../routes/route.js'
+import type { BatchOutcome } from '../run-batches.js'
 
 /** A full or an incremental pass over the rows of the query: only the progression differs. */
 export class Pass<Rows> implements Step {

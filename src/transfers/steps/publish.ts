@@ -1,17 +1,17 @@
 import { rowsWritten } from '../../model/run.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
-import type { BatchRunner } from '../batch.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import type { Route } from '../routes/route.js'
+import type { RunBatches } from '../run-batches.js'
 
 /** Makes what the other steps wrote visible to readers of the mart. */
 export class Publish implements Step {
   readonly name = 'publish'
-  readonly #batches: BatchRunner
+  readonly #batches: RunBatches
   readonly #publish: NonNullable<Route<unknown>['publish']>
   #done = false
 
-  constructor(batches: BatchRunner, publish: NonNullable<Route<unknown>['publish']>) {
+  constructor(batches: RunBatches, publish: NonNullable<Route<unknown>['publish']>) {
     this.#batches = batches
     this.#publish = publish
   }

@@ -1,11 +1,11 @@
 import type { MetaSession } from '../../ports/run-queue.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import type { TextValues } from '../../sql/copy-text.js'
-import type { BatchRunner } from '../batch.js'
 import type { Apply } from '../marts/mart.js'
+import type { RunBatches } from '../run-batches.js'
 
 interface RepairParts {
-  readonly batches: BatchRunner
+  readonly batches: RunBatches
   readonly keys: readonly TextValues[]
   /** Reads the rows with these keys; the result writes them. */
   readonly read: (keys: readonly TextValues[]) => Promise<Apply>

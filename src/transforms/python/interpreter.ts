@@ -4,7 +4,7 @@ import { VitrinaError } from '../../model/errors.js'
 import { hostEnvironment } from '../host-environment.js'
 
 const OLDEST = [3, 9] as const
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 const QUESTION = 'import json, sys; print(json.dumps([sys.executable, *sys.version_info[:3]]))'
 
 export interface Interpreter {
@@ -17,7 +17,7 @@ export async function findInterpreter(command: string, folder: string | undefine
   const { stdout } = await promisify(execFile)(command, ['-I', '-c', QUESTION], {
     cwd: folder,
     env: hostEnvironment(),
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   }).catch((error: Error & { stderr?: string }) => {
     throw missing(`"${command}" cannot be started: ${reasonOf(error)}.`, error)
   })

@@ -123,8 +123,8 @@ describe('a Python function that misbehaves is killed and reported, and the next
     const tasks = await someTasks(python(forked, GOOD))
     const chain = await tasks.open('stray', COLUMNS)
     expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual(ROWS)
-    const said = await waitFor(async () => tasks.said[0], { what: 'the function to print' })
-    const marker = said.split(' ').at(-1)!
+    const printed = await waitFor(async () => tasks.output[0], { what: 'the function to print' })
+    const marker = printed.split(' ').at(-1)!
     await waitFor(async () => processesWith(MARKER, marker).length > 1, { what: 'the stray to stand alone' })
     await chain.close()
     await waitFor(async () => processesWith(MARKER, marker).length === 0, { what: 'all of them to be gone' })
@@ -147,9 +147,9 @@ describe('a Python function that misbehaves is killed and reported, and the next
     for (let round = 0; round < 5; round++) {
       const chain = await tasks.open('relay', COLUMNS)
       await chain.run(RowBatch.ofRows(ROWS))
-      const said = await waitFor(async () => tasks.said[round], { what: 'the function to print' })
+      const printed = await waitFor(async () => tasks.output[round], { what: 'the function to print' })
       await chain.close()
-      await waitFor(async () => processesWith(MARKER, said.split(' ').at(-1)!).length === 0, {
+      await waitFor(async () => processesWith(MARKER, printed.split(' ').at(-1)!).length === 0, {
         what: 'all of them to end',
       })
     }

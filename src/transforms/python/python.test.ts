@@ -75,7 +75,7 @@ def shape(rows):
     try {
       const tasks = await someTasks(python(task('look', 'print(sorted(os.environ))', 'return rows')))
       await tasks.run('look', COLUMNS, ROWS)
-      expect(tasks.said[0]).toMatch(
+      expect(tasks.output[0]).toMatch(
         /^look: \['HOME', 'LANG', 'PATH',( 'TMPDIR',)? 'TZ', 'VITRINA_TASK_HOST'\]$/,
       )
     } finally {
@@ -104,7 +104,7 @@ def two(rows):
     return rows`,
     })
     expect(await tasks.run(['one', 'two'], COLUMNS, ROWS)).toEqual(ROWS)
-    expect(tasks.said).toEqual(
+    expect(tasks.output).toEqual(
       expect.arrayContaining([
         'one: while loading',
         'one: π → one',
@@ -115,7 +115,7 @@ def two(rows):
         'two: True',
       ]),
     )
-    expect(tasks.said).toHaveLength(7)
+    expect(tasks.output).toHaveLength(7)
   })
 
   it('is bounded for each batch, in lines and in their length', async () => {
@@ -123,9 +123,9 @@ def two(rows):
       python(task('chatty', 'print("x" * 5_000_000)', 'for n in range(5000): print(n)', 'return rows')),
     )
     await tasks.run('chatty', COLUMNS, ROWS)
-    expect(tasks.said).toHaveLength(201)
-    expect(tasks.said[0]).toBe(`chatty: ${'x'.repeat(2_000)}…`)
-    expect(tasks.said.at(-1)).toBe('chatty: … 4801 more lines')
+    expect(tasks.output).toHaveLength(201)
+    expect(tasks.output[0]).toBe(`chatty: ${'x'.repeat(2_000)}…`)
+    expect(tasks.output.at(-1)).toBe('chatty: … 4801 more lines')
   })
 
   it('cannot break it by closing or replacing streams and descriptors', async () => {
@@ -207,14 +207,14 @@ describe('a Python function that raises', () => {
         ` Row 3 of the batch: {'id': 3, 'title': None}`,
     )
     expect(failure.hint).toContain('NULL')
-    expect(tasks.said).toEqual(
+    expect(tasks.output).toEqual(
       expect.arrayContaining([
         'fails: Traceback (most recent call last):',
         expect.stringMatching(/^fails: {3}File ".*tasks\.py", line 6, in fails$/),
         `fails: AttributeError: 'NoneType' object has no attribute 'strip'`,
       ]),
     )
-    expect(tasks.said.join('\n')).not.toContain('_host.py')
+    expect(tasks.output.join('\n')).not.toContain('_host.py')
   })
 
   it('names the columns when a key is missing, and the nearest of them', async () => {
@@ -246,7 +246,7 @@ describe('a Python function that raises', () => {
       expect([name, failure.code, failure.message.includes(text)]).toEqual([name, 'TRANSFORM_FAILED', true])
       expect(failure.message.length).toBeLessThan(2_500)
     }
-    expect(tasks.said.join('\n').length).toBeLessThan(60_000)
+    expect(tasks.output.join('\n').length).toBeLessThan(60_000)
   })
 })
 

@@ -1,7 +1,7 @@
 import type { HostColumn } from '../host.js'
 import { got, InvalidResult } from './invalid-result.js'
 import type { Row } from './task.js'
-import { type Reader, readerOf, type Writer, writerOf } from './values.js'
+import { readerOf, type ValueReader, type ValueWriter, writerOf } from './values.js'
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
 const LETTERS: Readonly<Record<string, string>> = Object.fromEntries(
@@ -22,15 +22,15 @@ export interface Before {
 interface Outgoing {
   readonly name: string
   readonly type: string
-  readonly write: Writer
-  readonly read: Reader | null
+  readonly write: ValueWriter
+  readonly read: ValueReader | null
   /** Index of the input column; -1 for a new column or one with another type. */
   readonly origin: number
 }
 
 /** Input and output columns of one chain. */
 export class Codec {
-  readonly #readers: readonly (Reader | null)[]
+  readonly #readers: readonly (ValueReader | null)[]
   readonly #outgoing: readonly Outgoing[]
   readonly #makeRow: (values: readonly unknown[]) => Row
 

@@ -10,7 +10,7 @@ export function listenToPrints(send: (event: HostEvent) => void) {
   let lines = 0
   const print = (text: string) => {
     lines += 1
-    if (lines <= MOST_LINES) send({ op: 'said', transform, text })
+    if (lines <= MOST_LINES) send({ op: 'output', transform, text })
   }
   const flushes = [process.stdout, process.stderr].map((stream) => intoLines(stream, print))
   return {
@@ -20,7 +20,7 @@ export function listenToPrints(send: (event: HostEvent) => void) {
     },
     batchEnded(): void {
       for (const flush of flushes) flush()
-      if (lines > MOST_LINES) send({ op: 'unsaid', lines: lines - MOST_LINES })
+      if (lines > MOST_LINES) send({ op: 'dropped', lines: lines - MOST_LINES })
       lines = 0
     },
   }

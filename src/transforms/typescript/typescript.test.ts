@@ -74,9 +74,9 @@ describe('a TypeScript function', () => {
         ),
       )
       await tasks.run('loud', COLUMNS, ROWS)
-      expect(tasks.said.slice(0, 3)).toEqual(['loud: rows: 3', 'loud: π', 'loud: no newline'])
-      expect(tasks.said[3]).toMatch(/^loud: HOME,LANG,PATH,(TMPDIR,)?TZ$/)
-      expect([tasks.said.length, tasks.said.at(-1)]).toEqual([201, 'loud: … 804 more lines'])
+      expect(tasks.output.slice(0, 3)).toEqual(['loud: rows: 3', 'loud: π', 'loud: no newline'])
+      expect(tasks.output[3]).toMatch(/^loud: HOME,LANG,PATH,(TMPDIR,)?TZ$/)
+      expect([tasks.output.length, tasks.output.at(-1)]).toEqual([201, 'loud: … 804 more lines'])
     } finally {
       delete process.env.DATABASE_URL
     }
@@ -92,7 +92,7 @@ describe('a TypeScript function', () => {
       `Transform "throws" failed at tasks.ts:2: TypeError: Cannot read properties of null (reading 'trim').`,
     )
     expect(failure.message).toContain(`The first row of the batch: { id: 1n, title: ' One ' }`)
-    expect(tasks.said.join('\n')).toMatch(/throws: {5}at .*tasks\.ts:2:/)
+    expect(tasks.output.join('\n')).toMatch(/throws: {5}at .*tasks\.ts:2:/)
   })
 })
 

@@ -4,19 +4,19 @@ import { got, InvalidResult } from './invalid-result.js'
 import { JsonNull } from './task.js'
 
 type Kind = ValueType['kind']
-export type Reader = (text: string) => unknown
-export type Writer = (value: unknown) => string
+export type ValueReader = (text: string) => unknown
+export type ValueWriter = (value: unknown) => string
 
 // Kept here: user code may replace the globals.
 const { parse, stringify } = JSON
 
 /** Null: the text itself is the value. */
-export function readerOf(type: ValueType): Reader | null {
+export function readerOf(type: ValueType): ValueReader | null {
   if (type.kind === 'array') return arrayReader(readerOf(type.of))
   return READERS[type.kind] ?? null
 }
 
-const READERS: Partial<Record<Kind, Reader>> = {
+const READERS: Partial<Record<Kind, ValueReader>> = {
   boolean: (text) => text === 't',
   int2: Number,
   int4: Number,
@@ -33,7 +33,7 @@ function readJson(text: string): unknown {
   return value === null ? JsonNull : value
 }
 
-function arrayReader(element: Reader | null): Reader {
+function arrayReader(element: ValueReader | null): ValueReader {
   const read = (texts: ArrayTexts): unknown[] =>
     texts.map((one) => {
       if (one === null) return null
@@ -42,7 +42,7 @@ function arrayReader(element: Reader | null): Reader {
   return (text) => read(parseArray(text))
 }
 
-export function writerOf(type: ValueType): Writer {
+export function writerOf(type: ValueType): ValueWriter {
   if (type.kind === 'array') return arrayWriter(type.of)
   return WRITERS[type.kind]
 }
@@ -53,7 +53,7 @@ const MOMENT = /^-?infinity$|^\d[\d:.T+ -]*(?:Z| ?BC)?$/
 const LONGEST_EXPONENT = 20_000
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-const WRITERS: Record<Exclude<Kind, 'array'>, Writer> = {
+const WRITERS: Record<Exclude<Kind, 'array'>, ValueWriter> = {
   boolean: (value) => (typeof value === 'boolean' ? (value ? 't' : 'f') : refuse('true or false', value)),
   int2: writeInteger,
   int4: writeInteger,
@@ -142,7 +142,7 @@ function refuseLosses(_key: string, value: unknown): unknown {
   return value
 }
 
-function arrayWriter(type: ValueType): Writer {
+function arrayWriter(type: ValueType): ValueWriter {
   const element = writerOf(type)
   // In an array of JSON a list is a value, not another dimension.
   const nests = type.kind !== 'json' && type.kind !== 'jsonb'

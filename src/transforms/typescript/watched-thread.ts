@@ -33,7 +33,7 @@ export function runWatchedThread({ memory_mb: memoryMb }: { readonly memory_mb: 
   for (const stream of [worker.stdout, worker.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
       for (const line of text.split('\n'))
-        if (line.trim() !== '') void wire.send({ op: 'said', transform: null, text: line })
+        if (line.trim() !== '') void wire.send({ op: 'output', transform: null, text: line })
     })
   whenEnded(worker, (gone) => void wire.send({ op: 'gone', gone }).then(() => endWith('SIGKILL')))
 }

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import type { MessagePort } from 'node:worker_threads'
-import type { HostAnswer, HostColumn, LoadedTask, Question } from '../host.js'
+import type { HostAnswer, HostColumn, HostRequest, LoadedTask } from '../host.js'
 import type { HostEvent } from '../host-event.js'
 import { Codec } from './codec.js'
 import { describeTask, placeOf } from './describe-task.js'
@@ -18,7 +18,7 @@ export function serve(port: MessagePort): void {
     post({ answer, payload }, payload === undefined ? [] : [payload.buffer as ArrayBuffer])
   const worker = new TaskWorker(send)
   let turn = Promise.resolve()
-  port.on('message', ({ question, payload }: { question: Question; payload: Uint8Array }) => {
+  port.on('message', ({ question, payload }: { question: HostRequest; payload: Uint8Array }) => {
     turn = turn.then(() => worker.answer(question, payload))
   })
   // Ready for requests.
@@ -38,7 +38,7 @@ class TaskWorker {
     this.#prints = listenToPrints(send)
   }
 
-  async answer(question: Question, payload: Uint8Array = new Uint8Array()): Promise<void> {
+  async answer(question: HostRequest, payload: Uint8Array = new Uint8Array()): Promise<void> {
     if (question.op === 'load') return this.#load(question.folder, question.files)
     if (question.op === 'batch') return this.#transform(payload)
     this.#steps = question.steps

@@ -14,14 +14,14 @@ from vitrina_provider.sensors.vitrina import VitrinaPipelineFreshSensor, Vitrina
 PIPELINE = "{{ dag_run.conf['pipeline'] }}"
 
 
-def tell_pid(context) -> None:
+def report_pid(context) -> None:
     """So that a test can kill this very process."""
     Path(os.environ["AIRFLOW_HOME"], f"{context['ti'].dag_id}.pid").write_text(str(os.getpid()))
 
 
 def one_run(dag_id: str, **options) -> None:
     with DAG(dag_id=dag_id, schedule=None, catchup=False):
-        VitrinaRunPipelineOperator(task_id="run", pipeline=PIPELINE, pre_execute=tell_pid, **options)
+        VitrinaRunPipelineOperator(task_id="run", pipeline=PIPELINE, pre_execute=report_pid, **options)
 
 
 one_run("one_run")

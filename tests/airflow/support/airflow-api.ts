@@ -2,7 +2,7 @@ import { waitFor } from '../../support/wait.js'
 
 /** Ends of a task instance. */
 const OVER = ['success', 'failed', 'upstream_failed', 'skipped', 'removed']
-const PATIENCE_MS = 180_000
+const TIMEOUT_MS = 180_000
 
 interface TaskInstance {
   readonly task_id: string
@@ -63,7 +63,7 @@ export class AirflowApi {
       const found = (await this.tasks(task.dag, task.run)).find(({ task_id }) => task_id === task.task)
       return found !== undefined && [...states, ...OVER].includes(found.state ?? '') ? found : null
     }
-    const seen = await waitFor(look, { what, timeoutMs: PATIENCE_MS })
+    const seen = await waitFor(look, { what, timeoutMs: TIMEOUT_MS })
     if (states.includes(seen.state ?? '')) return seen
     throw new Error(`waited for ${what}, but it is ${seen.state}:\n${await this.log(task, seen.try_number)}`)
   }
@@ -75,7 +75,7 @@ export class AirflowApi {
         const tasks = await this.tasks(dag, run)
         return tasks.length > 0 && tasks.every(({ state }) => OVER.includes(state ?? '')) ? tasks : null
       },
-      { what: `all tasks of ${dag} to end`, timeoutMs: PATIENCE_MS },
+      { what: `all tasks of ${dag} to end`, timeoutMs: TIMEOUT_MS },
     )
     for (const { task_id, state, try_number, map_index } of all)
       if (state !== 'success')

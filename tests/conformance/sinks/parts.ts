@@ -62,7 +62,7 @@ export function partPromises(suite: PartsSuite): void {
       ])
 
   promise(
-    'in parts holds every row of the source once, as in one stream, and loses what it lost',
+    'in parts contains every row of the source once, as in one stream, without deleted ones',
     async () => {
       const stop = await suite.anotherRunner()
       for (const spec of inTurn([{ deletes: 'sweep' }, { fullStrategy: 'replace' }] as const, suite.place)) {
@@ -83,7 +83,7 @@ export function partPromises(suite: PartsSuite): void {
     },
   )
 
-  promise('says in validation why its runs are one stream, if they are', async () => {
+  promise('reports in validation why its runs are one stream, if they are', async () => {
     const mart = await aMart(10, { parallelism: PARTS })
     const { warnings } = await suite.validate(mart.id)
     const found = warnings.filter(({ code }) => code === 'ONE_STREAM').map(({ message }) => message)

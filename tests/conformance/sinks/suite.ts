@@ -224,7 +224,7 @@ export function sinkSuite({
     }
     const incremental = { mode: 'incremental', incrementalKey: 'modified', incrementalIdKey: 'id' } as const
 
-    promise('holds every row of the source once, and is as it was after a second run', async () => {
+    promise('contains every row of the source once, and is unchanged after a second run', async () => {
       const mart = await aMart(2_500, { batchSize: 400 })
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', way: 'rows', rows_read: 2_500 })
       await mart.expectEqual()
@@ -232,7 +232,7 @@ export function sinkSuite({
       await mart.expectEqual()
     })
 
-    promise('keeps texts as they are: empty, NULL, signs, other alphabets', async () => {
+    promise('keeps texts unchanged: empty, NULL, control characters, other alphabets', async () => {
       const mart = await aMart(0)
       const texts = [
         '',
@@ -253,7 +253,7 @@ export function sinkSuite({
       await mart.expectEqual()
     })
 
-    promise('R4.4 takes in what changed since, and nothing twice', async () => {
+    promise('R4.4 writes rows that changed since the last run, each once', async () => {
       const mart = await aMart(1_000, { ...incremental, batchSize: 300 })
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_read: 1_000 })
       await database.query(
@@ -274,7 +274,7 @@ export function sinkSuite({
       await mart.expectEqual()
     })
 
-    promise('loses the rows that the source lost, but not more than the brake allows', async () => {
+    promise('removes rows that the source has deleted, up to the limit of the brake', async () => {
       const mart = await aMart(300, { deletes: 'sweep' })
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
       await database.query(`DELETE FROM ${mart.source} WHERE id % 10 = 0`)
@@ -312,7 +312,7 @@ export function sinkSuite({
       expect(await mart.read()).toHaveLength(100)
     })
 
-    promise('sets rows apart that it cannot hold, with the reason, and takes the others', async () => {
+    promise('quarantines rows that it cannot store, with the reason, and writes the others', async () => {
       const mart = await aMart(50, {}, 'SELECT nullif(id, 7) AS id, title, n, modified FROM content.thing')
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_quarantined: 1, rows_read: 50 })
       await mart.expectEqual('id <> 7')
@@ -475,7 +475,7 @@ export function sinkSuite({
 
     if (crashes.length === 0) return
     describe('when the runner dies', () => {
-      it.each(crashes)('loses and doubles nothing at %s', async (point) => {
+      it.each(crashes)('loses and duplicates nothing at %s', async (point) => {
         await runner.stop()
         const mart = await aMart(1_000, { batchSize: 150 })
         const armed = spawnVitrina(['runner'], {

@@ -8,7 +8,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-const PATIENCE_MS = 250
+const TIMEOUT_MS = 250
 
 /** A tooltip that costs nothing until the pointer is over it: lists have hundreds. Escape hides it. */
 export function Tip({ label, children }: Props) {
@@ -17,7 +17,7 @@ export function Tip({ label, children }: Props) {
   const [isOpen, open] = useState(false)
   useEffect(() => {
     if (!isPointed) return open(false)
-    const timer = setTimeout(() => open(true), PATIENCE_MS)
+    const timer = setTimeout(() => open(true), TIMEOUT_MS)
     const hide = ({ key }: KeyboardEvent) => key === 'Escape' && point(false)
     window.addEventListener('keydown', hide)
     return () => {

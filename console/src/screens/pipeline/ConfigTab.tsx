@@ -20,14 +20,14 @@ import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 
-const PATIENCE_MS = 1_500
+const TIMEOUT_MS = 1_500
 
 export function ConfigTab() {
   const { pipeline } = usePipeline()
   const { spec, change } = useEdit(pipeline)
   const inspection = useInspection(spec)
   const fields = { spec, inspection, onChange: change }
-  if (!useFirstInspection(inspection, PATIENCE_MS)) return <Skeleton lines={12} height={28} />
+  if (!useFirstInspection(inspection, TIMEOUT_MS)) return <Skeleton lines={12} height={28} />
   return (
     <>
       {inspection.error === null ? null : <ProblemCard error={inspection.error} />}

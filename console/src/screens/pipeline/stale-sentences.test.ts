@@ -34,7 +34,7 @@ function cause(code: StaleCause['code'], facts: Partial<StaleCause['facts']> = {
   return { code, detail: 'of the API', hint: 'of the API', facts: { upstreams: [], root: code, ...facts } }
 }
 
-const said = (language: 'en' | 'ru', of: StaleCause) =>
+const sentences = (language: 'en' | 'ru', of: StaleCause) =>
   sentencesOf(of, staleTexts[language], createFormat(language, 'UTC'))
 
 describe('the cause of late data', () => {
@@ -46,7 +46,7 @@ describe('the cause of late data', () => {
   it.each(CODES)('%s is a sentence in both languages, with and without facts', (code) => {
     for (const facts of [FACTS, {}])
       for (const language of ['en', 'ru'] as const) {
-        const { detail, hint } = said(language, cause(code, facts))
+        const { detail, hint } = sentences(language, cause(code, facts))
         for (const text of [staleTexts[language].causes[code], detail, hint]) {
           expect(text.length).toBeGreaterThan(5)
           expect(text).not.toMatch(/undefined|null|NaN|of the API/)
@@ -57,16 +57,16 @@ describe('the cause of late data', () => {
   })
 
   it('has the facts of the API', () => {
-    expect(said('ru', cause('LOCK', FACTS)).detail).toBe(
+    expect(sentences('ru', cause('LOCK', FACTS)).detail).toBe(
       'Запуск ждёт блокировки таблицы analytics.items в базе витрины; её держит сеанс 4711 (psql), транзакция которого начата 1 июл. 2026 г., 06:04:56 UTC.',
     )
-    expect(said('en', cause('SLOW_READ', FACTS)).detail).toBe(
+    expect(sentences('en', cause('SLOW_READ', FACTS)).detail).toBe(
       'The last run took 1m 15s; 80% of the time of its batches is reading.',
     )
-    expect(said('ru', cause('QUEUE', FACTS)).detail).toContain(
+    expect(sentences('ru', cause('QUEUE', FACTS)).detail).toContain(
       'идут 2 запуска, раньше запрошено ещё 3 запуска',
     )
-    expect(said('ru', cause('FAILED', { ...FACTS, hint: 'Divide by something else.' }))).toEqual({
+    expect(sentences('ru', cause('FAILED', { ...FACTS, hint: 'Divide by something else.' }))).toEqual({
       detail: 'Последний запуск завершился ошибкой VTR-2002: division by zero',
       hint: 'Divide by something else.',
     })
@@ -74,10 +74,10 @@ describe('the cause of late data', () => {
 
   it('names every mart between this one and the root', () => {
     const chain = { upstreams: ['names', 'items'] }
-    expect(said('ru', cause('UPSTREAM', { ...FACTS, ...chain, root: 'PAUSED' })).detail).toMatch(
+    expect(sentences('ru', cause('UPSTREAM', { ...FACTS, ...chain, root: 'PAUSED' })).detail).toMatch(
       /^Он следует за names, данные которого устарели: Он следует за items, данные которого устарели: Он стоит на паузе с 1 июл/,
     )
-    expect(said('en', cause('UPSTREAM', { ...chain, root: null }))).toEqual({
+    expect(sentences('en', cause('UPSTREAM', { ...chain, root: null }))).toEqual({
       detail: 'It follows names, whose data is too old: It follows items, whose data is too old.',
       hint: 'Look at the runs of items.',
     })
@@ -85,6 +85,6 @@ describe('the cause of late data', () => {
 
   it('of a newer server is shown in its words', () => {
     const unknown = cause('NEVER_RUN', { root: 'SOLAR_FLARE' as never })
-    expect(said('ru', unknown)).toEqual({ detail: 'of the API', hint: 'of the API' })
+    expect(sentences('ru', unknown)).toEqual({ detail: 'of the API', hint: 'of the API' })
   })
 })

@@ -4,6 +4,7 @@ import type { PipelineLine } from '../../api/wire.js'
 import { RunBars } from '../../components/charts/RunBars.js'
 import { Sparkline } from '../../components/charts/Sparkline.js'
 import list from '../../components/layout/list.module.css'
+import { DataDue } from '../../components/status/DataDue.js'
 import { DataState } from '../../components/status/DataState.js'
 import { LastResult } from '../../components/status/LastResult.js'
 import { StatusActivity } from '../../components/status/StatusActivity.js'
@@ -85,7 +86,6 @@ function Waiting({ line }: CellProps) {
 
 export function DataCell({ line }: CellProps) {
   const texts = useTexts(pipelinesTexts)
-  const format = useFormat()
   const facts = dataFactsOf(line, useNow())
   return (
     <div className={list.two}>
@@ -95,13 +95,7 @@ export function DataCell({ line }: CellProps) {
       ) : facts.warning === 'no-rows' ? (
         <span className={styles.warn}>{texts.readNothing}</span>
       ) : (
-        <span className={list.soft}>
-          {facts.limitMs !== null
-            ? texts.atMost(format.duration(facts.limitMs))
-            : facts.periodMs === null
-              ? texts.noSchedule
-              : texts.due(format.duration(facts.periodMs))}
-        </span>
+        <DataDue facts={facts} />
       )}
     </div>
   )

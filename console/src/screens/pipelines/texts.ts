@@ -41,15 +41,11 @@ export const pipelinesTexts = defineTexts(
     stopsAfterBatch: 'stops after the current batch',
     quarantined: (n: number) => pluralEn(n, '# quarantined row', '# quarantined rows'),
     readNothing: 'read no rows',
-    due: (period: string) => `due every ${period}`,
-    atMost: (limit: string) => `at most ${limit} old`,
-    noSchedule: 'no schedule',
     written: (n: string) => `+${n} rows`,
     manual: 'on request',
     dueNow: 'due now',
     openRuns: 'Runs',
     more: (name: string) => `More actions for ${name}`,
-    clear: 'Clear selection',
     shown: (n: number) => pluralEn(n, '# pipeline shown', '# pipelines shown'),
     bulk: {
       run: (n: number) => pluralEn(n, 'Run # pipeline', 'Run # pipelines'),
@@ -130,15 +126,11 @@ export const pipelinesTexts = defineTexts(
     quarantined: (n: number) =>
       pluralRu(n, '# строка в карантине', '# строки в карантине', '# строк в карантине'),
     readNothing: 'не прочитано ни одной строки',
-    due: (period: string) => `период ${period}`,
-    atMost: (limit: string) => `не старше ${limit}`,
-    noSchedule: 'без расписания',
     written: (n: string) => `+${n} строк`,
     manual: 'по запросу',
     dueNow: 'сейчас',
     openRuns: 'Запуски',
     more: (name: string) => `Другие действия: ${name}`,
-    clear: 'Снять выделение',
     shown: (n: number) => pluralRu(n, 'показан # пайплайн', 'показаны # пайплайна', 'показано # пайплайнов'),
     bulk: {
       run: (n: number) =>

@@ -5,6 +5,7 @@ import list from '../../components/layout/list.module.css'
 import { Badge } from '../../components/status/Badge.js'
 import { CheckBadge, useComparisonText, useFindingText } from '../../components/status/CheckFinding.js'
 import { checkTexts } from '../../components/status/check-texts.js'
+import { DataDue } from '../../components/status/DataDue.js'
 import { DataState } from '../../components/status/DataState.js'
 import { TimeText } from '../../components/text/TimeText.js'
 import { Tip } from '../../components/text/Tip.js'
@@ -83,19 +84,11 @@ function AllChecks({ checks }: { readonly checks: readonly Checked[] }) {
 }
 
 export function DataCell({ line }: CellProps) {
-  const texts = useTexts(fleetQualityTexts)
-  const format = useFormat()
   const facts = dataFactsOf(line, useNow())
   return (
     <div className={list.two}>
       <DataState facts={facts} />
-      <span className={list.soft}>
-        {facts.limitMs !== null
-          ? texts.atMost(format.duration(facts.limitMs))
-          : facts.periodMs === null
-            ? texts.noSchedule
-            : texts.due(format.duration(facts.periodMs))}
-      </span>
+      <DataDue facts={facts} />
     </div>
   )
 }

@@ -1,11 +1,9 @@
-import { Button, Flex } from '@mantine/core'
 import { useCallback, useMemo, useState } from 'react'
 import type { QuarantinedRow } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
-import list from '../../components/layout/list.module.css'
 import type { Column } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
-import { shared } from '../../components/texts.js'
+import { SelectionBar } from '../../components/table/SelectionBar.js'
 import { useTexts } from '../../i18n/texts.js'
 import {
   ActionsCell,
@@ -125,18 +123,8 @@ interface PickedProps {
 
 function PickedBar({ rows, settler, onDiscard, onClear }: PickedProps) {
   const texts = useTexts(quarantineTexts)
-  const words = useTexts(shared)
-  if (rows.length === 0) return null
   return (
-    <Flex
-      component="section"
-      className={list.picked}
-      gap={8}
-      align="center"
-      wrap="wrap"
-      aria-label={words.selected(rows.length)}
-    >
-      <strong>{words.selected(rows.length)}</strong>
+    <SelectionBar count={rows.length} onClear={onClear}>
       <ActionButton
         needs="operator"
         icon="retry"
@@ -147,9 +135,6 @@ function PickedBar({ rows, settler, onDiscard, onClear }: PickedProps) {
       <ActionButton needs="operator" icon="cross" onClick={() => onDiscard(rows)}>
         {texts.discardDots}
       </ActionButton>
-      <Button variant="subtle" color="gray" onClick={onClear}>
-        {texts.clear}
-      </Button>
-    </Flex>
+    </SelectionBar>
   )
 }

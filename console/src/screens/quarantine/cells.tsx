@@ -84,7 +84,7 @@ export function ActionsCell({ row, onReplay, onDiscard }: CellProps & RowActions
   const texts = useTexts(quarantineTexts)
   const refusals = useRowRefusals(row)
   return (
-    <div className={styles.rowDeeds}>
+    <div className={styles.rowActions}>
       <ActionIconButton
         needs="operator"
         icon="retry"

@@ -37,7 +37,6 @@ export const quarantineTexts = defineTexts(
     discardDots: 'Discard…',
     replayAll: (n: number) => pluralEn(n, 'Replay # row', 'Replay all # rows'),
     discardAll: (n: number) => pluralEn(n, 'Discard # row…', 'Discard all # rows…'),
-    clear: 'Clear selection',
     replayRow: (key: string) => `Replay ${key}`,
     discardRow: (key: string) => `Discard ${key}`,
     isSettled: 'Already replayed or discarded.',
@@ -127,7 +126,6 @@ export const quarantineTexts = defineTexts(
       pluralRu(n, 'Повторить # строку', 'Повторить все # строки', 'Повторить все # строк'),
     discardAll: (n: number) =>
       pluralRu(n, 'Отбросить # строку…', 'Отбросить все # строки…', 'Отбросить все # строк…'),
-    clear: 'Снять выбор',
     replayRow: (key: string) => `Повторить ${key}`,
     discardRow: (key: string) => `Отбросить ${key}`,
     isSettled: 'Уже повторена или отброшена.',

@@ -7,7 +7,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { runTexts } from './texts.js'
 
 /** A batch usually takes at most a second. One that takes longer than this is stuck. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /** When this tab first saw the cancel request; navigation does not restart the wait. */
 const seen = new Map<string, number>()
@@ -48,7 +48,7 @@ export function useLate({ id, cancel_requested: isAsked }: RunDetail): boolean {
     if (!isAsked) return setLate(false)
     const since = seen.get(id) ?? performance.now()
     seen.set(id, since)
-    const timer = setTimeout(() => setLate(true), Math.max(0, since + PATIENCE_MS - performance.now()))
+    const timer = setTimeout(() => setLate(true), Math.max(0, since + TIMEOUT_MS - performance.now()))
     return () => clearTimeout(timer)
   }, [id, isAsked])
   return isLate

@@ -2,14 +2,14 @@ import type { QuarantinedRow } from '../../../model/history.js'
 import type { Page } from '../../../ports/catalog.js'
 import type { QuarantineFilter } from '../../../ports/quarantine-store.js'
 import type { Queryable } from '../../database.js'
-import { type Columns, fromColumns } from '../../from-columns.js'
+import { fromColumns, type SnakeCaseRow } from '../../from-columns.js'
 import { pageOf, readNumberCursor } from '../page.js'
 
 export const QUARANTINE_COLUMNS = `
   q.id, q.pipeline_id, (SELECT p.name FROM etl.etl_pipelines p WHERE p.id = q.pipeline_id) AS pipeline_name, q.run_id, q.status, q.row_key, q.columns, q.row_text, q.reason, q.sqlstate, q.check_name,
   etl.rfc3339(q.refused_at) AS refused_at, etl.rfc3339(q.settled_at) AS settled_at`
 
-export type QuarantineRow = Columns<Omit<QuarantinedRow, 'key' | 'row' | 'check'>> & {
+export type QuarantineRow = SnakeCaseRow<Omit<QuarantinedRow, 'key' | 'row' | 'check'>> & {
   row_key: string
   columns: string[]
   row_text: (string | null)[]

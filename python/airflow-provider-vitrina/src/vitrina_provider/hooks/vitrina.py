@@ -93,7 +93,7 @@ class VitrinaHook(BaseHook):
                 try:
                     found = _answer(client.request(**_request(call, server)), attempt)
                 except httpx.TransportError as error:
-                    found = _Nobody(unreachable(server.url, error), attempt)
+                    found = _NoResponse(unreachable(server.url, error), attempt)
                 if isinstance(found, Answer):
                     return found
                 if attempt > (server.retry_limit if retry_limit is None else retry_limit):
@@ -110,7 +110,7 @@ class VitrinaHook(BaseHook):
                 try:
                     found = _answer(await client.request(**_request(call, server)), attempt)
                 except httpx.TransportError as error:
-                    found = _Nobody(unreachable(server.url, error), attempt)
+                    found = _NoResponse(unreachable(server.url, error), attempt)
                 if isinstance(found, Answer):
                     return found
                 if attempt > (server.retry_limit if retry_limit is None else retry_limit):
@@ -179,7 +179,7 @@ class VitrinaHook(BaseHook):
 
 
 @dataclass(frozen=True)
-class _Nobody:
+class _NoResponse:
     """No usable response, and the server may be back soon."""
 
     error: VitrinaApiError
@@ -231,14 +231,14 @@ def _request(call: Call, server: Server) -> dict[str, Any]:
     }
 
 
-def _answer(response: httpx.Response, attempt: int) -> Answer | _Nobody:
+def _answer(response: httpx.Response, attempt: int) -> Answer | _NoResponse:
     if response.is_success:
         return Answer(body_of(response), response.headers.get("idempotent-replay") == "true")
     error = error_of(response)
     if response.status_code not in _PASSING:
         raise error
     after = response.headers.get("retry-after", "")
-    return _Nobody(error, attempt, float(after) if after.isdigit() else None)
+    return _NoResponse(error, attempt, float(after) if after.isdigit() else None)
 
 
 def _no_such_pipeline(name: str, server: Server) -> VitrinaApiError:

@@ -165,10 +165,10 @@ class VitrinaRunPipelineOperator(BaseOperator):
         self.log.info(error.detail)
         run = self.hook.get_run(error.facts["run_id"])
         # A run requested before the task was cleared is neither a reason to fail nor a run to join.
-        wish = "wait" if is_of_task(run, own_reference) else self.on_active_run
-        if wish == "fail":
+        action = "wait" if is_of_task(run, own_reference) else self.on_active_run
+        if action == "fail":
             raise error
-        return _Found(run, is_in_the_way=wish == "wait", is_own=False)
+        return _Found(run, is_in_the_way=action == "wait", is_own=False)
 
     def _adopt(self, found: _Found, context: Context) -> None:
         run_id = found.run["id"]
@@ -182,12 +182,12 @@ class VitrinaRunPipelineOperator(BaseOperator):
         self._require_life()
 
     def _wait(self, run_id: str) -> dict[str, Any]:
-        told = ""
+        logged = ""
         while True:
             run = self.hook.get_run(run_id, wait=_WAIT_SECONDS)
-            if describe(run) != told:
-                told = describe(run)
-                self.log.info(told)
+            if describe(run) != logged:
+                logged = describe(run)
+                self.log.info(logged)
             self._require_life()
             if is_over(run):
                 return run

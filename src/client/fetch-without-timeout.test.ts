@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { createClient } from './api-client.js'
-import { patientFetch } from './patient-fetch.js'
+import { fetchWithoutTimeout } from './fetch-without-timeout.js'
 
 let server: Server | null = null
 afterEach(() => new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve()))))
@@ -29,7 +29,7 @@ it('sends and receives as fetch does', async () => {
     }),
   )
   const headers = { authorization: 'Bearer x' }
-  const answer = await patientFetch(
+  const answer = await fetchWithoutTimeout(
     new Request(`${url}/runs?limit=1`, { method: 'POST', headers, body: 'café' }),
   )
   expect(answer.status).toBe(202)
@@ -46,7 +46,10 @@ it('serves one request of a client, with the token of all', async () => {
   )
   const api = createClient({ url, token: 'x', fetch: () => Promise.reject(new Error('not this one')) })
   const params = { path: { id: '1' }, query: { deep: true } }
-  const { error, response } = await api.GET('/pipelines/{id}/reconcile', { params, fetch: patientFetch })
+  const { error, response } = await api.GET('/pipelines/{id}/reconcile', {
+    params,
+    fetch: fetchWithoutTimeout,
+  })
   expect(response.status).toBe(403)
   expect(error).toEqual({ code: 'Bearer x', detail: '/api/v1/pipelines/1/reconcile?deep=true' })
 })
@@ -54,7 +57,7 @@ it('serves one request of a client, with the token of all', async () => {
 it('waits for a server that does not respond, until it is aborted', async () => {
   const giveUp = new AbortController()
   const url = await listening(createServer(() => giveUp.abort()))
-  const answer = patientFetch(new Request(url, { signal: giveUp.signal }))
+  const answer = fetchWithoutTimeout(new Request(url, { signal: giveUp.signal }))
   await expect(answer).rejects.toMatchObject({ message: 'fetch failed', cause: { name: 'AbortError' } })
 })
 
@@ -62,5 +65,7 @@ it('gives the reason when nothing listens', async () => {
   const url = await listening(createServer())
   await new Promise((resolve) => server!.close(resolve))
   server = null
-  await expect(patientFetch(new Request(url))).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
+  await expect(fetchWithoutTimeout(new Request(url))).rejects.toMatchObject({
+    cause: { code: 'ECONNREFUSED' },
+  })
 })

@@ -8,7 +8,7 @@ const SIGN_OF_LIFE_MS = 30_000
  * fetch for requests that take the server long: the built-in one times out if the first byte of the response has not
  * arrived after five minutes, and has no option for it. This one waits as long as the connection lives.
  */
-export async function patientFetch(request: Request): Promise<Response> {
+export async function fetchWithoutTimeout(request: Request): Promise<Response> {
   const body = Buffer.from(await request.arrayBuffer())
   const { method, headers, signal, url } = request
   const ask = new URL(url).protocol === 'https:' ? askHttps : askHttp

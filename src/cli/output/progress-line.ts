@@ -4,7 +4,7 @@ const STILL_MS = 5_000
 const CLEAR_LINE = '\r\x1b[2K'
 
 /** One line on stderr that changes in place; without a terminal, a new line whenever the text changes. */
-export class Progress {
+export class ProgressLine {
   #printed = ''
   #printedAt = 0
   #isOpen = false

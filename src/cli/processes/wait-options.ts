@@ -1,5 +1,5 @@
 import type { Telemetry } from '../../main/telemetry.js'
-import type { Patience } from '../../main/wait-for-database.js'
+import type { WaitOptions } from '../../main/wait-for-database.js'
 
 export const WAIT_HELP = 'how long to wait for a database that is not reachable or not migrated yet'
 
@@ -9,7 +9,7 @@ export interface WaitFlags {
 }
 
 /** For a process that keeps running: what it waits for is one line of its log. */
-export function patience(seconds: number, { log }: Telemetry, signal: AbortSignal): Patience {
+export function waitOptions(seconds: number, { log }: Telemetry, signal: AbortSignal): WaitOptions {
   return {
     ms: seconds * 1000,
     signal,

@@ -18,7 +18,7 @@ import {
 const UNREADABLE = new Set(['42501', '42703', '0A000'])
 
 /** Finds which of the given rows of the mart depend on new row versions in the source. */
-export class ChangeTrace {
+export class SourceChanges {
   readonly #session: Session
   readonly #key: readonly Column[]
   readonly #compared: readonly ComparedColumn[]
@@ -41,7 +41,11 @@ export class ChangeTrace {
   /** The keys whose source rows have changed since. Null: changes cannot be traced to keys. */
   async changed(keys: readonly KeyTexts[], since: Moment): Promise<Set<string> | null> {
     return this.#ifTraceable(async () => {
-      const changed = await changedKeysSql(this.#session, this.#key, this.#relations, since)
+      const changed = await changedKeysSql(this.#session, {
+        key: this.#key,
+        relations: this.#relations,
+        from: since,
+      })
       const found = new Set<string>()
       for (const portion of portionsOf(keys)) {
         const rows = await this.#session.rows(
