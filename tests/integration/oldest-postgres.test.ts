@@ -1,20 +1,25 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { borrowed } from '../../src/guard/corpus/borrowed.js'
 import { SqlGuard } from '../../src/guard/index.js'
 import { Session } from '../../src/postgres/session.js'
 import { anApi } from '../support/api.js'
+import { aPipeline } from '../support/builders.js'
+import { prepareSource } from '../support/capture.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { makeMemoryFolder } from '../support/memory-folder.js'
 import { type PostgresServer, removePostgres, startPostgres } from '../support/postgres-server.js'
 import { spawnVitrina } from '../support/processes.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
-import { run, runEnded } from '../support/runs.js'
+import { run, runEnded, runsOf } from '../support/runs.js'
 import { majorOf, makeTemplates, type TestServer } from '../support/server.js'
 import { changeCinema, SMOKE_TASK, smokeSet } from '../support/smoke-set.js'
+import { rowTexts } from '../support/stand.js'
 import { taskSettings } from '../support/tasks.js'
+import { waitFor } from '../support/wait.js'
 
 const found = inject('oldestPostgres')
 let home: string
@@ -25,7 +30,11 @@ let server: TestServer
 beforeAll(async () => {
   if ('missing' in found) return
   home = makeMemoryFolder('vitrina-oldest').path
-  started = await startPostgres({ home, bin: found.path, settings: { max_prepared_transactions: '10' } })
+  started = await startPostgres({
+    home,
+    bin: found.path,
+    settings: { max_prepared_transactions: '10', wal_level: 'logical' },
+  })
   server = { url: started.url, prefix: 'test_', major: await majorOf(started.url), bin: found.path }
   await makeTemplates(server)
 })
@@ -85,6 +94,84 @@ describe('on PostgreSQL 14', () => {
       }
       if (round === 'first') await changeCinema(main)
     }
+  })
+
+  it('a mart follows the write-ahead log of its source: changed, new, deleted and moved rows', async () => {
+    const [main, source] = [await aDatabase({ server }), await aDatabase({ cinema: true, server })]
+    await source.query('ALTER TABLE ugc.ratings REPLICA IDENTITY FULL')
+    await prepareSource(main, source, { connection: 'src', tables: ['content.film_work', 'ugc.ratings'] })
+    await aRunner(main, { env: { VITRINA_CONNECTION_SRC_URL: source.url } })
+    const { id, spec } = await aPipeline(main, {
+      ...{ sourceConnection: 'src', mode: 'incremental', capture: 'wal' },
+      sourceQuery:
+        'SELECT f.id AS film_id, f.title, count(r.id)::int AS ratings FROM content.film_work f LEFT JOIN ugc.ratings r ON r.film_id = f.id GROUP BY f.id',
+    })
+    const all = await rowTexts(source, spec.sourceQuery ?? '')
+    expect(await run(main, id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: all.length })
+    await source.query(`
+      UPDATE content.film_work SET title = title || '!' WHERE id IN (SELECT id FROM content.film_work ORDER BY id LIMIT 2);
+      UPDATE ugc.ratings SET film_id = (SELECT max(id::text)::uuid FROM content.film_work) WHERE id = (SELECT min(id::text)::uuid FROM ugc.ratings);
+      INSERT INTO content.film_work (id, title, type) VALUES (gen_random_uuid(), 'new', 'movie')`)
+    const followed = await run(main, id)
+    expect(followed).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 1 })
+    expect(followed.rows_read).toBeLessThan(10)
+    expect(await rowTexts(main, `SELECT * FROM ${spec.targetTable}`)).toEqual(
+      await rowTexts(source, spec.sourceQuery ?? ''),
+    )
+    await changeCinema(source)
+    expect(await run(main, id)).toMatchObject({ status: 'SUCCESS', error: null })
+    expect(await rowTexts(main, `SELECT * FROM ${spec.targetTable}`)).toEqual(
+      await rowTexts(source, spec.sourceQuery ?? ''),
+    )
+  })
+
+  it('a mart of a mart runs after it, and knows how old its rows are', async () => {
+    const main = await aDatabase({ cinema: true, server })
+    const films = await aPipeline(main, { name: 'films', targetTable: 'analytics.films' })
+    await aRunner(main, { env: { ALLOWED_SOURCE_SCHEMAS: 'content,analytics' } })
+    expect(await run(main, films.id)).toMatchObject({ status: 'SUCCESS', error: null })
+    const titles = await aPipeline(main, {
+      ...{ targetTable: 'analytics.titles', after: ['films'], freshness: '1h' },
+      sourceQuery: 'SELECT film_id, title FROM analytics.films WHERE length(title) > 10',
+    })
+    const follows = () =>
+      waitFor(
+        async () => {
+          const [last] = await runsOf(main, titles.id)
+          if (last?.status !== 'SUCCESS') throw new Error(JSON.stringify(last))
+          const wanted = await rowTexts(main, titles.spec.sourceQuery ?? '')
+          return isDeepStrictEqual(await rowTexts(main, 'SELECT * FROM analytics.titles'), wanted)
+        },
+        { what: 'the mart of the mart to follow' },
+      )
+    await follows()
+    await main.query("UPDATE content.film_work SET title = title || ' (restored)'")
+    expect(await run(main, films.id)).toMatchObject({ status: 'SUCCESS', error: null })
+    await follows()
+    const api = anApi(main.loginUrl('meta'), { readerUrl: main.loginUrl('reader') })
+    expect((await api.get(`/pipelines/${titles.id}/freshness`)).json()).toMatchObject({
+      budget_seconds: 3600,
+      breached: false,
+    })
+  })
+
+  it('every GET route answers', async () => {
+    const [main, warehouse] = [await aDatabase({ cinema: true, server }), await aWarehouse()]
+    await aRunnerWithTasks(main, warehouse)
+    const pipelines = await smokeSet(main, warehouse)
+    const pipeline = pipelines.find(({ name }) => name.startsWith('replace'))!
+    const runId = (await run(main, pipeline.id)).id
+    const api = anApi(main.loginUrl('meta'), { readerUrl: main.loginUrl('reader') })
+    const { paths } = (await api.get('/openapi.json')).json() as { paths: Record<string, object> }
+    const asked = Object.entries(paths)
+      .filter(([path, methods]) => 'get' in methods && !path.endsWith('/events'))
+      .map(([path]) => path.replace(/^(.*runs)\/\{id\}/, `$1/${runId}`).replace('{id}', pipeline.id))
+    const answers: [string, number][] = []
+    for (const path of asked) answers.push([path, (await api.get(path)).statusCode])
+    expect(answers.length).toBeGreaterThan(40)
+    // What the cinema does not have is not found; a statement that this server does not know is an error of 500.
+    expect(answers.filter(([, status]) => status >= 500 || status === 401)).toEqual([])
+    expect(answers.filter(([, status]) => status === 200).length).toBeGreaterThan(30)
   })
 
   it('a mart that was changed by hand is compared and repaired', async () => {

@@ -1,8 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { anApi } from '../support/api.js'
+import { aPipeline } from '../support/builders.js'
+import { aLogicalServer, prepareSource } from '../support/capture.js'
 import { type Ended, runCommand } from '../support/commands.js'
 import { aCountedMart, signatures, writesOf } from '../support/counted-mart.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -12,8 +14,9 @@ import { throughPgBouncer } from '../support/pgbouncer.js'
 import { isStopped } from '../support/proc.js'
 import { spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
-import { requestRun, runById, runEnded } from '../support/runs.js'
+import { requestRun, run, runById, runEnded } from '../support/runs.js'
 import { changeCinema, SMOKE_TASK, smokeSet } from '../support/smoke-set.js'
+import { rowTexts } from '../support/stand.js'
 import { taskSettings } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
 
@@ -84,15 +87,15 @@ describe('behind a PgBouncer in session mode', () => {
     const pipelines = await smokeSet(main, warehouse)
     for (const round of ['first', 'second']) {
       // Four at a time: each check takes up to three of the 20 sessions.
-      for (const some of [pipelines.slice(0, 4), pipelines.slice(4)])
+      for (let first = 0; first < pipelines.length; first += 4)
         await Promise.all(
-          some.map(async ({ name, id, way, verify }) => {
+          pipelines.slice(first, first + 4).map(async ({ name, id, way, verify }) => {
             const validation = await call('POST', `/pipelines/${id}/validate`)
             expect([name, validation.body.errors]).toEqual([name, []])
             const requested = await call('POST', `/pipelines/${id}/run`)
-            const run = await runEnded(main, String(requested.body.run_id))
+            const ended = await runEnded(main, String(requested.body.run_id))
             const success = expect.objectContaining({ status: 'SUCCESS', way })
-            expect([round, name, run]).toEqual([round, name, success])
+            expect([round, name, ended]).toEqual([round, name, success])
             await verify()
             const comparison = await call('GET', `/pipelines/${id}/reconcile?deep=true`)
             expect([name, comparison.body.matches]).toEqual([name, true])
@@ -111,6 +114,44 @@ describe('behind a PgBouncer in session mode', () => {
     expect(await runEnded(main, String(repair.body.run_id))).toMatchObject({ status: 'SUCCESS', error: null })
     await verify()
   }, 180_000)
+
+  it('captures changes by SQL, because PgBouncer refuses replication connections', async () => {
+    const server = await aLogicalServer()
+    onTestFinished(() => server.stop())
+    const main = await aDatabase()
+    const source = await aDatabase({ migrated: false, server })
+    await source.query(`
+      CREATE SCHEMA content;
+      CREATE TABLE content.film (id int PRIMARY KEY, title text);
+      INSERT INTO content.film SELECT n, 'film ' || n FROM generate_series(1, 100) n`)
+    await prepareSource(main, source, { connection: 'src', tables: ['content.film'] })
+    await aRunner(main, {
+      env: {
+        VITRINA_CONNECTION_SRC_URL: await throughPgBouncer(source.url, { program, poolMode: 'session' }),
+      },
+    })
+    const { id, spec } = await aPipeline(main, {
+      ...{ sourceConnection: 'src', mode: 'incremental', capture: 'wal' },
+      ...{ sourceQuery: 'SELECT id, title FROM content.film', keyColumns: ['id'] },
+    })
+    const expectEqual = async () =>
+      expect(await rowTexts(main, `SELECT * FROM ${spec.targetTable}`)).toEqual(
+        await rowTexts(source, spec.sourceQuery ?? ''),
+      )
+    expect(await run(main, id)).toMatchObject({ status: 'SUCCESS', error: null })
+    await expectEqual()
+    await source.query(
+      "UPDATE content.film SET title = 'changed' WHERE id < 3; DELETE FROM content.film WHERE id = 100",
+    )
+    expect(await run(main, id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_read: 2,
+      rows_deleted: 1,
+    })
+    await expectEqual()
+    expect(await main.query('SELECT way FROM etl.etl_change_heads')).toEqual([{ way: 'peek' }])
+  })
 
   it('takes over from a runner that froze inside a batch, and writes every row once', async () => {
     const mart = await aCountedMart({ rows: 300, paged: true })

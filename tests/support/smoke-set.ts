@@ -32,7 +32,31 @@ const KINDS: Readonly<Record<string, PipelineOverrides & { readonly way: SmokePi
     deletes: 'sweep',
     tasks: [READ, { taskType: 'PYTHON', body: 'same' }],
   },
-  replace: { way: 'pushdown', sourceQuery: FILMS, fullStrategy: 'replace' },
+  'full in parts, with a sweep': {
+    way: 'pushdown',
+    sourceQuery: FILMS,
+    deletes: 'sweep',
+    parallelism: 3,
+  },
+  'replace, with checks of rows and of the mart': {
+    way: 'pushdown',
+    sourceQuery: FILMS,
+    fullStrategy: 'replace',
+    checks: [
+      { name: 'titled', type: 'not_null', column: 'title', on_failure: 'quarantine' },
+      { name: 'rated', type: 'range', column: 'rating', min: 0, max: 10, on_failure: 'fail' },
+      { name: 'one_row_for_each_film', type: 'unique', columns: ['film_id'], on_failure: 'fail' },
+      { name: 'enough_films', type: 'row_count', min: 50, on_failure: 'fail' },
+    ],
+  },
+  'incremental by a computed key, with a sweep': {
+    way: 'pushdown',
+    sourceQuery: AVERAGES,
+    mode: 'incremental',
+    capture: 'key',
+    incrementalKey: 'updated_at',
+    deletes: 'sweep',
+  },
   'incremental by key, with a sweep': {
     way: 'pushdown',
     sourceQuery: FILMS,
@@ -86,6 +110,6 @@ export async function changeCinema(main: TestDatabase): Promise<void> {
     UPDATE content.film_work SET title = title || ' (restored)', modified = now() WHERE rating > 8;
     INSERT INTO content.film_work (id, title, type) SELECT gen_random_uuid(), 'new ' || n, 'movie' FROM generate_series(1, 20) n;
     DELETE FROM content.film_work WHERE id IN (SELECT id FROM content.film_work ORDER BY id LIMIT 10);
-    UPDATE ugc.ratings SET rating = 1 WHERE rating > 9;
+    UPDATE ugc.ratings SET rating = 1, modified = now() WHERE rating > 9;
     DELETE FROM ugc.ratings WHERE film_id IN (SELECT film_id FROM ugc.ratings ORDER BY film_id LIMIT 5)`)
 }
