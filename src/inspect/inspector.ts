@@ -44,6 +44,7 @@ import { KeptSessions } from '../postgres/kept-sessions.js'
 import { READ_ONLY, type Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
+import { parseTable } from '../sql/identifiers.js'
 import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
 import { requireLocal, requireSupported } from '../transfers/parts/engine-support.js'
@@ -57,6 +58,7 @@ import { evaluateChecks } from './evaluate-checks.js'
 import { examineSink, ofTarget } from './examine-sink.js'
 import { asFinding, asFindings, fieldOf, inReaderField, planFindings, scheduleFindings } from './findings.js'
 import type { InspectedPipeline } from './inspected-pipeline.js'
+import { hasTriggers } from './mart-triggers.js'
 import { missingKeys } from './missing-keys.js'
 import { queryPlan } from './query-plan.js'
 import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './read-first-rows.js'
@@ -209,18 +211,31 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  async blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null> {
+  async hasTriggers(pipeline: Pipeline, signal: AbortSignal): Promise<boolean> {
+    const session = await this.#open(pipeline.targetConnection, this.#settings.martUrl, signal)
+    try {
+      return await hasTriggers(session, parseTable(finalTarget(pipeline)))
+    } finally {
+      await session.close()
+    }
+  }
+
+  async blocker(
+    pipeline: Pipeline,
+    sessionsOf: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Blocker | null> {
     const { martUrl, readerUrl } = this.#settings
     const target = await this.#open(pipeline.targetConnection, martUrl, signal)
     try {
-      const found = await findBlocker(target, pipeline, 'target')
+      const found = await findBlocker(target, sessionsOf, 'target')
       if (found !== null || pipeline.sourceConnection === pipeline.targetConnection) return found
     } finally {
       await target.close()
     }
     const source = await this.#open(pipeline.sourceConnection, readerUrl, signal)
     try {
-      return await findBlocker(source, pipeline, 'source')
+      return await findBlocker(source, sessionsOf, 'source')
     } finally {
       await source.close()
     }

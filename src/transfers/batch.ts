@@ -120,6 +120,8 @@ export class BatchRunner {
   #done: readonly string[] = []
   #last: Recorded | null = null
   #joined: Joined[] = []
+  /** What was read for the next batch before it begins. */
+  #read: Phase[] = []
   readonly #whenPublished: (() => Promise<void>)[] = []
 
   constructor(parts: Parts, checkpoint: Checkpoint) {
@@ -162,8 +164,17 @@ export class BatchRunner {
     return this.#state.position.unpublished ?? []
   }
 
-  async run(step: string, work: BatchWork, { earlier = [], follows }: BatchOptions = {}): Promise<BatchDone> {
+  /** Reads rows for the next batch: the time counts as a phase of it. */
+  async reading<T>(work: () => Promise<T>): Promise<T> {
+    const from = performance.now()
+    const result = await work()
+    this.#read.push({ name: 'read', from, to: performance.now() })
+    return result
+  }
+
+  async run(step: string, work: BatchWork, { earlier: ahead = [], follows }: BatchOptions = {}): Promise<BatchDone> {
     const { session, isTransactional, joins } = this.#parts
+    const earlier = [...this.#read.splice(0), ...ahead]
     if (joins) return this.#join(step, work, earlier)
     const started = performance.now()
     const id = this.#nextId()
@@ -367,8 +378,8 @@ export function phasesOf({ read }: MartChange, { started, written, earlier }: Ti
 
 export function durationsOf(phases: readonly Phase[]): BatchPhases {
   const ms = (name: Phase['name']) => {
-    const phase = phases.find((one) => one.name === name)
-    return phase === undefined ? null : phase.to - phase.from
+    const found = phases.filter((one) => one.name === name)
+    return found.length === 0 ? null : found.reduce((sum, { from, to }) => sum + to - from, 0)
   }
   return {
     readMs: ms('read'),
