@@ -2022,6 +2022,13 @@ BEGIN
   SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines u JOIN etl.etl_pipelines d ON d.after @> ARRAY[u.name]
    WHERE u.id = pipeline AND d.after <> '{}' AND u.id <> d.id;
   PERFORM etl.refresh_groups();
+  -- Their first runs wait for the marts that they read. SKIP LOCKED: the API plans all of them again within seconds.
+  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
+   WHERE f.pipeline_id IN (
+     SELECT x.pipeline_id FROM etl.etl_freshness x
+      WHERE (x.needed_seconds IS NOT NULL OR x.due_at IS NOT NULL)
+        AND (x.pipeline_id = pipeline OR x.pipeline_id IN (SELECT e.downstream_id FROM etl.etl_pipeline_edges e WHERE e.upstream_id = pipeline))
+        FOR UPDATE SKIP LOCKED);
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.refresh_groups()

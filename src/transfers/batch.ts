@@ -172,7 +172,11 @@ export class BatchRunner {
     return result
   }
 
-  async run(step: string, work: BatchWork, { earlier: ahead = [], follows }: BatchOptions = {}): Promise<BatchDone> {
+  async run(
+    step: string,
+    work: BatchWork,
+    { earlier: ahead = [], follows }: BatchOptions = {},
+  ): Promise<BatchDone> {
     const { session, isTransactional, joins } = this.#parts
     const earlier = [...this.#read.splice(0), ...ahead]
     if (joins) return this.#join(step, work, earlier)

@@ -379,8 +379,13 @@ describe('A breach names its cause:', () => {
       sourceQuery: 'SELECT id, name FROM analytics.items',
       targetTable: 'analytics.readers',
     })
-    await database.query("SELECT etl.note_reads(id, ARRAY[NULL], ARRAY['content'], ARRAY['item'], true) FROM etl.etl_pipelines WHERE id = ANY ($1)", [ids])
-    await database.query("SELECT etl.note_reads($1, ARRAY[NULL], ARRAY['analytics'], ARRAY['items'], true)", [follower])
+    await database.query(
+      "SELECT etl.note_reads(id, ARRAY[NULL], ARRAY['content'], ARRAY['item'], true) FROM etl.etl_pipelines WHERE id = ANY ($1)",
+      [ids],
+    )
+    await database.query("SELECT etl.note_reads($1, ARRAY[NULL], ARRAY['analytics'], ARRAY['items'], true)", [
+      follower,
+    ])
     await aRunner(database, { env })
     for (const id of [...ids, follower]) await loaded(id)
     const pid = await whileLocked('content.item')
@@ -779,6 +784,42 @@ describe('Marts that read marts', () => {
         (await database.query('SELECT FROM analytics.lengths WHERE id = 3 AND length = 13')).length === 1,
       { what: 'the change to arrive' },
     )
+  })
+
+  it('are not due before the mart that they read is filled, although no API has looked at them', async () => {
+    const { items, names, lengths } = await aChain('1h')
+    const dueOf = async (id: string) => {
+      const [row] = await database.query<{ due_at: Date | null }>(
+        'SELECT due_at FROM etl.etl_freshness WHERE pipeline_id = $1',
+        [id],
+      )
+      return row?.due_at ?? null
+    }
+    expect(await dueOf(lengths)).not.toBeNull()
+    const reads = (id: string, schema: string, table: string) =>
+      database.query('SELECT etl.note_reads($1, ARRAY[NULL], ARRAY[$2], ARRAY[$3], true)', [
+        id,
+        schema,
+        table,
+      ])
+    await reads(lengths, 'analytics', 'names')
+    expect(await dueOf(lengths)).toBeNull()
+    await reads(names, 'analytics', 'items')
+    await reads(items, 'content', 'item')
+    expect(await dueOf(lengths)).toBeNull()
+  })
+
+  it('are not due before the mart that they read is filled, also if its pipeline is created later', async () => {
+    const reader = await aMart({ sourceQuery: 'SELECT id FROM analytics.later', freshness: '1h' })
+    await database.query("SELECT etl.note_reads($1, ARRAY[NULL], ARRAY['analytics'], ARRAY['later'], true)", [
+      reader,
+    ])
+    const dueOf = async () =>
+      (await database.query('SELECT due_at FROM etl.etl_freshness WHERE pipeline_id = $1', [reader]))[0]!
+        .due_at
+    expect(await dueOf()).not.toBeNull()
+    await aMart({ targetTable: 'analytics.later', freshness: null })
+    expect(await dueOf()).toBeNull()
   })
 
   it('UPSTREAM: a breach names the mart that is too old, and why', async () => {

@@ -44,7 +44,9 @@ export class FreshnessService {
   }
 
   async #refined(found: Freshness): Promise<Freshness> {
-    return found.cause === null ? found : { ...found, cause: await this.#cause(found.cause, found.pipelineId) }
+    return found.cause === null
+      ? found
+      : { ...found, cause: await this.#cause(found.cause, found.pipelineId) }
   }
 
   /** What the databases add to a cause. Without it, the cause that the meta store knows is still true. */

@@ -1,5 +1,4 @@
 import type { CheckState } from '../../api/wire.js'
-import type { Language } from '../../i18n/texts.js'
 
 type Definition = CheckState['definition']
 interface Finding {
@@ -12,7 +11,7 @@ interface Finding {
  * What a check found, in the language of the console. The message is English; what it says follows from the check and
  * from what was observed. If the check was changed since, or the message is an error of the database, it is shown as it is.
  */
-export function findingText(finding: Finding, language: Language): string {
+export function findingText(finding: Finding, language: 'en' | 'ru'): string {
   const { message } = finding
   if (language === 'en') return message
   const found = sentences(finding).find(({ en }) => en === message)
@@ -49,9 +48,7 @@ function sentences({ definition, message, observed }: Finding): Sentence[] {
       ]
     }
     case 'expression':
-      return [
-        { en: `The condition is false: ${definition.sql}`, ru: `Условие ложно: ${definition.sql}` },
-      ]
+      return [{ en: `The condition is false: ${definition.sql}`, ru: `Условие ложно: ${definition.sql}` }]
     case 'row_count':
       return countSentences(definition, observed, message)
     case 'freshness':

@@ -4,7 +4,10 @@
 -- the API looks for one. A pipeline whose runs always take too long is almost always running, mostly without a batch yet:
 -- SLOW_FIRST_BATCH was named, although the last run says which phase is slow. A cause of an upstream has its pipeline, so
 -- that the API can look there too.
--- Compatible: runners do not call this function; an older API ignores the new fields.
+-- A new pipeline with a freshness was due at once, also if the mart that it reads had not been filled yet: what it follows
+-- was known only afterwards, and a runner that was faster than the next look of the API requested a run that failed for want
+-- of the table, and for good.
+-- Compatible: runners do not call these functions; an older API ignores the new fields.
 
 CREATE OR REPLACE FUNCTION etl.staleness(pipeline uuid)
  RETURNS jsonb
@@ -104,4 +107,35 @@ BEGIN
     WHEN f.status = 'RUNNING' THEN jsonb_build_object('code', 'SLOW_FIRST_BATCH', 'run', f.run ->> 'id', 'seconds', f.shown -> 'seconds')
     ELSE jsonb_build_object('code', 'SLOW_RUN', 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds') END
     FROM facts f CROSS JOIN timed t LEFT JOIN phases s ON true LEFT JOIN head h ON true LEFT JOIN oldest o ON true);
+END $$;
+
+-- As before, and the first run of a pipeline is planned by what it follows.
+CREATE OR REPLACE FUNCTION etl.refresh_edges(pipeline uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'pg_temp'
+AS $$
+BEGIN
+  -- Two changes at the same moment would not see each other.
+  PERFORM pg_advisory_xact_lock(1986622066, 3);
+  DELETE FROM etl.etl_pipeline_edges e WHERE e.upstream_id = pipeline OR e.downstream_id = pipeline;
+  INSERT INTO etl.etl_pipeline_edges (upstream_id, downstream_id, kind, via)
+  SELECT t.pipeline_id, r.pipeline_id, 'lineage', split_part(r.identity, '|', 2)
+    FROM (SELECT * FROM etl.etl_pipeline_reads mine WHERE mine.pipeline_id = pipeline
+          UNION SELECT theirs.* FROM etl.etl_pipeline_targets o JOIN etl.etl_pipeline_reads theirs USING (identity) WHERE o.pipeline_id = pipeline) r
+    JOIN etl.etl_pipeline_targets t ON t.identity = r.identity AND t.pipeline_id <> r.pipeline_id
+    JOIN etl.etl_pipelines d ON d.id = r.pipeline_id
+   WHERE NOT r.closes_cycle AND d.after IS DISTINCT FROM '{}' AND pipeline IN (t.pipeline_id, r.pipeline_id)
+  UNION
+  SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines d JOIN etl.etl_pipelines u ON u.name = ANY (d.after)
+   WHERE d.id = pipeline AND u.id <> d.id
+  UNION
+  SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines u JOIN etl.etl_pipelines d ON d.after @> ARRAY[u.name]
+   WHERE u.id = pipeline AND d.after <> '{}' AND u.id <> d.id;
+  PERFORM etl.refresh_groups();
+  -- Their first runs wait for the marts that they read. SKIP LOCKED: the API plans all of them again within seconds.
+  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
+   WHERE f.pipeline_id IN (
+     SELECT x.pipeline_id FROM etl.etl_freshness x
+      WHERE (x.needed_seconds IS NOT NULL OR x.due_at IS NOT NULL)
+        AND (x.pipeline_id = pipeline OR x.pipeline_id IN (SELECT e.downstream_id FROM etl.etl_pipeline_edges e WHERE e.upstream_id = pipeline))
+        FOR UPDATE SKIP LOCKED);
 END $$;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Check, failureText } from '../../../../src/model/check.js'
-import { findingText } from './finding.js'
+import { findingText } from '../../console/src/components/data-checks/finding.js'
+import { type Check, failureText } from '../../src/model/check.js'
 
 const ROWS: Check[] = [
   { name: 'a', type: 'not_null', columns: ['title', 'rating'], on_failure: 'fail' },
