@@ -3,8 +3,9 @@ import type { Blocker } from '../model/freshness.js'
 import type { Session } from '../postgres/session.js'
 
 /**
- * Sessions of a run are named after its pipeline; those of a group after one of its members. The one at the end of a queue of waiting sessions is of interest: it
- * waits for no other. When its transaction began is visible only to members of pg_read_all_stats.
+ * Sessions of a run are named after its pipeline; those of a group after one of its members. The one at the end of a
+ * queue of waiting sessions is of interest: it waits for no other. When its transaction began is visible only to members
+ * of pg_read_all_stats.
  */
 export async function findBlocker(
   session: Session,

@@ -111,7 +111,7 @@ export class OutboxRepository implements Outbox {
             ORDER BY o.id LIMIT greatest($2, $1 / (SELECT count(*) FROM rules)) FOR UPDATE SKIP LOCKED) AS own)
        SELECT ${EVENT_COLUMNS}, '{}'::jsonb AS data, o.rule_id AS "ruleId", ended.id AS ended_id, ended.status AS ended_status
          FROM waiting o
-         -- The last failure or breach of freshness since the previous recovery; one that was given up only if no other was sent.
+         -- The last failure or breach of freshness since the previous recovery. One that was given up counts last.
          LEFT JOIN LATERAL (
            SELECT f.id, CASE WHEN f.dropped THEN 'DISCARDED' WHEN f.message_id IS NULL THEN 'WAITING' ELSE m.status END AS status
              FROM etl.etl_outbox f LEFT JOIN etl.etl_notification_messages m ON m.id = f.message_id
