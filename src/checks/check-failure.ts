@@ -29,10 +29,15 @@ export function failureOf(fatal: readonly CheckResult[], target: string): Vitrin
     )
   return new VitrinaError(
     'CHECK_FAILED',
-    `Check "${first!.name}" (${first!.type}) of ${target} failed${rowsOf(first!)}: ${first!.message}${sample}${more}`,
+    `Check "${first!.name}" (${first!.type}) of ${target} failed${rowsOf(first!)}: ${ended(first!.message)}${sample}${more}`,
     'Correct the rows in the source or the check, then run the pipeline again. With on_failure "quarantine" rows are set aside, with "warn" they are written.',
     { facts },
   )
+}
+
+/** The text of an expression may end anywhere. */
+function ended(message: string): string {
+  return message.endsWith('.') ? message : `${message}.`
 }
 
 function rowsOf({ failedRows }: CheckResult): string {

@@ -63,7 +63,7 @@ async function run(name: string, flags: Flags): Promise<void> {
   printItems(COLUMNS, answer.items, NONE)
   for (const { name: check, message, sample } of answer.items.filter(({ message }) => message !== ''))
     print(
-      inlineText(`${check}: ${message}${sample.length === 0 ? '' : ` For example ${sample.join(', ')}.`}`),
+      inlineText(`${check}: ${message}${sample.length === 0 ? '' : ` (for example ${sample.join(', ')})`}`),
     )
   if (answer.items.length === 0) return
   print(

@@ -2659,6 +2659,8 @@ export interface components {
                 /** @description ORDER_CYCLE: the names from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist. */
                 path: string[];
             }[];
+            /** @description The names of these pipelines, each after those that it follows: the order in which to save them. */
+            order: string[];
         };
         OrderGraph: {
             /** @description Which pipeline follows which. */

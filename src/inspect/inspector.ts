@@ -5,13 +5,14 @@ import type { CheckResult } from '../model/check.js'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import type { Blocker } from '../model/freshness.js'
 import type { RelationRead } from '../model/order.js'
-import { hasTransforms, type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
+import { finalTarget, hasTransforms, type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import { requirePlan } from '../model/task-plan.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
 import type { Inspector, ValidationDepth } from '../ports/inspector.js'
 import { databaseNames } from '../postgres/database-place.js'
 import { inspectionError } from '../postgres/errors.js'
+import { parseTable } from '../sql/identifiers.js'
 import { findBlocker } from './blocker.js'
 import { checkFindings, expressionFindings } from './check-findings.js'
 import { checkQuery } from './check-query.js'
@@ -19,6 +20,7 @@ import { evaluateChecks } from './evaluate-checks.js'
 import { asFindings } from './findings.js'
 import { InspectionSessions } from './inspection-sessions.js'
 import { type InspectorSettings, rulesForChecks } from './inspector-settings.js'
+import { hasTriggers } from './mart-triggers.js'
 import { missingKeys } from './missing-keys.js'
 import { PipelineValidator } from './pipeline-validator.js'
 import { PREVIEW_TIMEOUTS, readFirstRows } from './read-first-rows.js'
@@ -133,17 +135,30 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  async blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null> {
+  async hasTriggers(pipeline: Pipeline, signal: AbortSignal): Promise<boolean> {
+    const session = await this.#sessions.target(pipeline, signal)
+    try {
+      return await hasTriggers(session, parseTable(finalTarget(pipeline)))
+    } finally {
+      await session.close()
+    }
+  }
+
+  async blocker(
+    pipeline: Pipeline,
+    sessionsOf: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Blocker | null> {
     const target = await this.#sessions.target(pipeline, signal)
     try {
-      const found = await findBlocker(target, pipeline, 'target')
+      const found = await findBlocker(target, sessionsOf, 'target')
       if (found !== null || pipeline.sourceConnection === pipeline.targetConnection) return found
     } finally {
       await target.close()
     }
     const source = await this.#sessions.source(pipeline.sourceConnection, signal)
     try {
-      return await findBlocker(source, pipeline, 'source')
+      return await findBlocker(source, sessionsOf, 'source')
     } finally {
       await source.close()
     }

@@ -63,7 +63,7 @@ export interface BatchRecord {
 
 /**
  * A part of a batch, between two moments of performance.now(). Rows that pass through the runner are read while the
- * previous batch is still being written; otherwise reading is a part of writing.
+ * previous batch is still being written. A statement that reads and writes is a part of writing.
  */
 export interface Phase {
   readonly name: (typeof PHASES)[number]

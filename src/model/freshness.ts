@@ -59,7 +59,13 @@ export type StaleCause =
   | { readonly code: 'RUNNER_SILENT'; readonly runner: string | null; readonly since: string | null }
   | Failed
   | Extract<Waiting, { readonly code: (typeof UNCLAIMED)[number] }>
-  | { readonly code: 'UPSTREAM'; readonly upstream: string; readonly cause: StaleCause | null }
+  | {
+      readonly code: 'UPSTREAM'
+      readonly upstream: string
+      /** Absent: the cause was stored by an older version. */
+      readonly upstreamId?: string
+      readonly cause: StaleCause | null
+    }
   | ({ readonly code: 'LOCK' } & Blocker)
   | ({ readonly code: 'HELD_BACK' } & HeldBack)
   | { readonly code: 'FIRST_LOAD' | 'SLOW_FIRST_BATCH' | 'SLOW_RUN'; readonly seconds: number | null }
@@ -68,6 +74,8 @@ export type StaleCause =
       readonly seconds: number | null
       readonly share: number
       readonly finished: boolean
+      /** One statement reads and writes: what takes longer than writing the changed rows should counts as reading. */
+      readonly estimated?: boolean
     }
 
 export interface Freshness {
@@ -170,7 +178,7 @@ const EXPLANATIONS: Explanations = {
     hint: 'Run it again, or wait: the next run is requested one freshness period after it was cancelled.',
   }),
   QUEUE: ({ since, ahead, running }) => ({
-    detail: `The run has waited for a free slot since ${since}: ${running} runs are in progress, and ${ahead} requests are older.`,
+    detail: `The run has waited for a free slot since ${since}: ${counted(running, 'run is', 'runs are')} in progress, and ${counted(ahead, 'request is', 'requests are')} older.`,
     hint: 'Start more runners or raise RUNNER_CONCURRENCY.',
   }),
   RUNNER_SILENT: ({ runner, since }) => ({
@@ -237,6 +245,10 @@ const EXPLANATIONS: Explanations = {
     detail: `The last run took ${inSeconds(seconds)}, and the next one is due.`,
     hint: 'Allow a longer freshness, or make the run shorter.',
   }),
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`
 }
 
 function inSeconds(seconds: number | null): string {

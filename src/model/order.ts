@@ -37,6 +37,24 @@ export function findCycles(all: readonly OrderFacts[], through: ReadonlySet<stri
   return [...cycles.values()]
 }
 
+/** These pipelines, each after those that it follows, otherwise in the given order. */
+export function inOrder(all: readonly OrderFacts[], names: readonly string[]): string[] {
+  const upstreams = new Map<string, string[]>()
+  for (const [upstream, followers] of followersOf(all))
+    for (const name of followers) upstreams.set(name, [...(upstreams.get(name) ?? []), upstream])
+  const ordered: string[] = []
+  const seen = new Set<string>()
+  const visit = (name: string) => {
+    if (seen.has(name)) return
+    seen.add(name)
+    for (const upstream of upstreams.get(name) ?? []) visit(upstream)
+    ordered.push(name)
+  }
+  for (const name of names) visit(name)
+  const wanted = new Set(names)
+  return ordered.filter((name) => wanted.has(name))
+}
+
 function followersOf(all: readonly OrderFacts[]): ReadonlyMap<string, readonly string[]> {
   const writers = new Map<string, string[]>()
   for (const { name, target } of all) writers.set(target, [...(writers.get(target) ?? []), name])
@@ -73,6 +91,14 @@ export interface OrderConflict {
   readonly code: 'ORDER_CYCLE' | 'AFTER_UNKNOWN'
   /** ORDER_CYCLE: from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist. */
   readonly path: readonly string[]
+}
+
+/** What saving a set of changes would lead to. */
+export interface OrderPlan {
+  /** Why it would be refused. */
+  readonly conflicts: readonly OrderConflict[]
+  /** The changed pipelines, each after those that it follows. */
+  readonly order: readonly string[]
 }
 
 export function explainOrderConflict({ code, path }: OrderConflict): string {

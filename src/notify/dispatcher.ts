@@ -94,6 +94,8 @@ export class Dispatcher {
 }
 
 function inWords(raised: unknown): string {
-  if (raised instanceof VitrinaError) return `${raised.message} ${raised.hint}`
+  // The response of a receiver may end anywhere.
+  if (raised instanceof VitrinaError)
+    return `${raised.message}${/[.!?…]$/.test(raised.message) ? '' : '.'} ${raised.hint}`
   return raised instanceof Error ? raised.message : String(raised)
 }

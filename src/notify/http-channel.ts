@@ -26,11 +26,12 @@ export function accepted(
   const body = shortened(withoutSecrets(text, [...secretsOf(url), ...secrets]))
   const answer = `${url.hostname} responded with ${status}${body === '' ? '' : `: ${body}`}`
   if (status >= 200 && status < 300) return answer
-  const hint = HINTS[status] ?? 'Check the address and the secret of the channel.'
+  const hint = HINTS[status] ?? (status >= 500 ? BROKEN : 'Check the address and the secret of the channel.')
   if (retrySeconds !== null) throw new RetryLater(answer, hint, retrySeconds)
   throw new VitrinaError('CHANNEL_FAILED', answer, hint)
 }
 
+const BROKEN = 'The receiver has a problem. Check that it is running and not overloaded.'
 const MOVED = 'Redirects are not followed. Set the final address in the channel.'
 const HINTS: Readonly<Record<number, string>> = {
   301: MOVED,

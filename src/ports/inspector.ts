@@ -20,8 +20,13 @@ export interface Inspector {
   /** The tables that the pipeline reads, under every name of their database. Without the source: those in its text. */
   reads(pipeline: Pipeline, signal: AbortSignal): Promise<readonly RelationRead[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
-  /** A session that holds a lock for which a run of the pipeline waits; null: none. */
-  blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null>
+  /**
+   * A session that holds a lock for which a run of the pipeline waits; null: none. `sessionsOf`: the pipelines whose
+   * sessions do its work.
+   */
+  blocker(pipeline: Pipeline, sessionsOf: readonly string[], signal: AbortSignal): Promise<Blocker | null>
+  /** Whether rows that are written to the mart call triggers. */
+  hasTriggers(pipeline: Pipeline, signal: AbortSignal): Promise<boolean>
   /** Evaluates every check over the rows of the mart. `usual` returns what earlier results observed, newest first. */
   evaluateChecks(
     pipeline: Pipeline,

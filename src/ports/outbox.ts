@@ -8,7 +8,7 @@ import type {
 /** An event that belongs to no message yet, without its data. */
 export interface WaitingEvent extends OutboxEvent {
   readonly ruleId: string
-  /** For "recovered": the failure that it ends. */
+  /** For "recovered": the failure, or the breach of freshness, that it ends. */
   readonly ends: { readonly id: number; readonly status: MessageStatus | 'WAITING' } | null
 }
 

@@ -111,12 +111,15 @@ export class OutboxRepository implements Outbox {
             ORDER BY o.id LIMIT greatest($2, $1 / (SELECT count(*) FROM rules)) FOR UPDATE SKIP LOCKED) AS own)
        SELECT ${EVENT_COLUMNS}, '{}'::jsonb AS data, o.rule_id AS "ruleId", ended.id AS ended_id, ended.status AS ended_status
          FROM waiting o
+         -- The last failure or breach of freshness since the previous recovery. One that was given up counts last.
          LEFT JOIN LATERAL (
            SELECT f.id, CASE WHEN f.dropped THEN 'DISCARDED' WHEN f.message_id IS NULL THEN 'WAITING' ELSE m.status END AS status
              FROM etl.etl_outbox f LEFT JOIN etl.etl_notification_messages m ON m.id = f.message_id
             WHERE o.event = 'recovered' AND f.rule_id = o.rule_id AND f.pipeline_id = o.pipeline_id
-              AND f.event IN ('failed', 'brake') AND f.id < o.id
-            ORDER BY f.id DESC LIMIT 1) AS ended ON true
+              AND f.event IN ('failed', 'brake', 'stale') AND f.id < o.id
+              AND f.id > coalesce((SELECT max(r.id) FROM etl.etl_outbox r
+                                    WHERE r.rule_id = o.rule_id AND r.pipeline_id = o.pipeline_id AND r.event = 'recovered' AND r.id < o.id), 0)
+            ORDER BY f.dropped OR coalesce(m.status IN ('DEAD', 'DISCARDED'), false), f.id DESC LIMIT 1) AS ended ON true
         ORDER BY o.id`,
       [MOST_EVENTS, LEAST_EVENTS],
     )

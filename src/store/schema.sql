@@ -2022,6 +2022,13 @@ BEGIN
   SELECT u.id, d.id, 'declared', '' FROM etl.etl_pipelines u JOIN etl.etl_pipelines d ON d.after @> ARRAY[u.name]
    WHERE u.id = pipeline AND d.after <> '{}' AND u.id <> d.id;
   PERFORM etl.refresh_groups();
+  -- Their first runs wait for the marts that they read. SKIP LOCKED: the API plans all of them again within seconds.
+  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
+   WHERE f.pipeline_id IN (
+     SELECT x.pipeline_id FROM etl.etl_freshness x
+      WHERE (x.needed_seconds IS NOT NULL OR x.due_at IS NOT NULL)
+        AND (x.pipeline_id = pipeline OR x.pipeline_id IN (SELECT e.downstream_id FROM etl.etl_pipeline_edges e WHERE e.upstream_id = pipeline))
+        FOR UPDATE SKIP LOCKED);
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.refresh_groups()
@@ -2368,12 +2375,20 @@ BEGIN
                           ORDER BY r.requested_at DESC, r.id DESC LIMIT 1) l ON true
       LEFT JOIN LATERAL (SELECT etl.why_waiting(p.id) AS waiting) w ON true
      WHERE p.id = pipeline
+  ), timed AS (
+    -- This run, or the last one: also while this one has no batch yet and takes no longer than twice as long.
+    SELECT CASE WHEN f.last ->> 'status' = 'SUCCESS' AND (f.run ->> 'seconds')::float8 <= 2 * (f.last ->> 'seconds')::float8
+                 AND NOT EXISTS (SELECT FROM etl.etl_run_batches x WHERE x.run_id = (f.run ->> 'id')::uuid)
+                THEN f.last ELSE f.shown END AS run
+      FROM facts f
   ), phases AS (
-    -- The phase that took most of the time of this run, or of the last one.
-    SELECT phase.name, phase.ms / nullif(b.whole, 0) AS share
-      FROM (SELECT sum(read_ms) AS read, sum(transform_ms) AS transform, sum(write_ms) AS write, sum(checkpoint_ms) AS checkpoint,
-                   sum(duration_ms) AS whole
-              FROM facts f JOIN etl.etl_run_batches x ON x.run_id = (f.shown ->> 'id')::uuid) b
+    -- The phase that took most of its time.
+    SELECT phase.name, phase.ms / nullif(b.whole, 0) AS share, b.is_estimated
+      FROM (SELECT sum(coalesce(x.read_ms, greatest(x.write_ms - n.changed, 0))) AS read, sum(x.transform_ms) AS transform,
+                   sum(CASE WHEN x.read_ms IS NULL THEN least(x.write_ms, n.changed) ELSE x.write_ms END) AS write,
+                   sum(x.checkpoint_ms) AS checkpoint, sum(x.duration_ms) AS whole, bool_or(x.read_ms IS NULL) AS is_estimated
+              FROM timed t JOIN etl.etl_run_batches x ON x.run_id = (t.run ->> 'id')::uuid
+             CROSS JOIN LATERAL (SELECT x.rows_inserted + x.rows_updated + x.rows_deleted AS changed) n) b
      CROSS JOIN LATERAL (VALUES ('READ', b.read), ('TRANSFORM', b.transform), ('WRITE', b.write), ('CHECKPOINT', b.checkpoint)) AS phase(name, ms)
      WHERE phase.ms IS NOT NULL ORDER BY phase.ms DESC LIMIT 1
   ), oldest AS (
@@ -2422,18 +2437,18 @@ BEGIN
       'code', 'RETRYING', 'attempt', f.run -> 'attempt', 'errorCode', f.run ->> 'error_code', 'error', f.run ->> 'error', 'hint', f.run ->> 'error_hint')
     WHEN h.error IS NOT NULL THEN jsonb_build_object('code', 'CAPTURE_FAILING', 'errorCode', h.error_code, 'error', h.error)
     WHEN h.has_slot AND NOT h.is_captured THEN jsonb_build_object('code', 'CAPTURE_STOPPED')
-    WHEN f.status = 'IDLE' AND o.name IS NOT NULL THEN jsonb_build_object('code', 'UPSTREAM', 'upstream', o.name, 'cause', etl.staleness(o.id))
+    WHEN f.status = 'IDLE' AND o.name IS NOT NULL THEN jsonb_build_object('code', 'UPSTREAM', 'upstream', o.name, 'upstreamId', o.id, 'cause', etl.staleness(o.id))
     WHEN f.status = 'IDLE' AND f.last IS NULL THEN jsonb_build_object('code', 'NEVER_RUN')
     WHEN f.status = 'IDLE' AND f.last ->> 'status' = 'CANCELLED' THEN jsonb_build_object('code', 'CANCELLED', 'since', f.last ->> 'finished_at')
     WHEN jsonb_typeof(f.shown -> 'held_back') = 'object' OR (f.run IS NOT NULL AND jsonb_typeof(f.last -> 'held_back') = 'object')
       THEN coalesce(nullif(f.shown -> 'held_back', 'null'), f.last -> 'held_back') || jsonb_build_object('code', 'HELD_BACK')
     WHEN f.status = 'RUNNING' AND f.as_of IS NULL THEN jsonb_build_object('code', 'FIRST_LOAD', 'since', f.run ->> 'started_at',
       'seconds', f.shown -> 'seconds', 'phase', lower(s.name))
-    WHEN s.name IS NOT NULL THEN jsonb_build_object('code', 'SLOW_' || s.name, 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds', 'share', s.share,
-      'finished', f.run IS NULL)
+    WHEN s.name IS NOT NULL THEN jsonb_build_object('code', 'SLOW_' || s.name, 'run', t.run ->> 'id', 'seconds', t.run -> 'seconds', 'share', s.share,
+      'finished', t.run ->> 'status' <> 'RUNNING', 'estimated', s.name = 'READ' AND s.is_estimated)
     WHEN f.status = 'RUNNING' THEN jsonb_build_object('code', 'SLOW_FIRST_BATCH', 'run', f.run ->> 'id', 'seconds', f.shown -> 'seconds')
     ELSE jsonb_build_object('code', 'SLOW_RUN', 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds') END
-    FROM facts f LEFT JOIN phases s ON true LEFT JOIN head h ON true LEFT JOIN oldest o ON true);
+    FROM facts f CROSS JOIN timed t LEFT JOIN phases s ON true LEFT JOIN head h ON true LEFT JOIN oldest o ON true);
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.take_marks()

@@ -181,7 +181,7 @@ export const SOURCE_PIPELINE_LAG = {
 export const BATCH_DURATION = {
   name: 'vitrina_batch_duration_seconds',
   type: 'histogram',
-  help: `Duration of batches: total, and the phases ${PHASES.join(', ')}. Phases overlap for rows that pass through the runner; otherwise reading is a part of writing.`,
+  help: `Duration of batches: total, and the phases ${PHASES.join(', ')}. Phases overlap for rows that pass through the runner. A database that reads and writes in one statement reports it as writing.`,
   labelNames: ['pipeline', 'phase'],
   buckets: [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60],
   from: 'runner',

@@ -20,8 +20,8 @@ export function phasesOf({ read }: MartChange, { started, written, earlier }: Ti
 
 export function durationsOf(phases: readonly Phase[]): BatchPhases {
   const ms = (name: Phase['name']) => {
-    const phase = phases.find((one) => one.name === name)
-    return phase === undefined ? null : phase.to - phase.from
+    const found = phases.filter((one) => one.name === name)
+    return found.length === 0 ? null : found.reduce((sum, { from, to }) => sum + to - from, 0)
   }
   return {
     readMs: ms('read'),

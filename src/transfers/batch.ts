@@ -23,8 +23,13 @@ export class BatchRunner extends RunBatches {
     super(parts, checkpoint, false)
   }
 
-  async run(step: string, work: BatchWork, { earlier = [], follows }: BatchOptions = {}): Promise<BatchDone> {
+  async run(
+    step: string,
+    work: BatchWork,
+    { earlier: ahead = [], follows }: BatchOptions = {},
+  ): Promise<BatchDone> {
     const { session, isTransactional } = this.parts
+    const earlier = [...this.takeRead(), ...ahead]
     const started = performance.now()
     const id = this.nextId()
     // No transaction stays open in the main database while another server works.

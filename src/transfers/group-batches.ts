@@ -34,8 +34,9 @@ export class GroupBatches extends RunBatches {
     super(parts, checkpoint, true)
   }
 
-  async run(step: string, work: BatchWork, { earlier = [] }: BatchOptions = {}): Promise<BatchDone> {
+  async run(step: string, work: BatchWork, { earlier: ahead = [] }: BatchOptions = {}): Promise<BatchDone> {
     const { session } = this.parts
+    const earlier = [...this.takeRead(), ...ahead]
     const started = performance.now()
     const id = this.nextId()
     try {

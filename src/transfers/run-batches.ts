@@ -95,6 +95,8 @@ export abstract class RunBatches {
   #state: CheckpointState
   #done: readonly string[] = []
   #last: LastRecord | null = null
+  /** What was read for the next batch before it begins. */
+  #read: Phase[] = []
 
   constructor(parts: BatchParts, checkpoint: Checkpoint, inGroup: boolean) {
     this.parts = parts
@@ -135,6 +137,18 @@ export abstract class RunBatches {
   /** What readers of the mart do not see yet. */
   get unpublished(): readonly string[] {
     return this.#state.position.unpublished ?? []
+  }
+
+  /** Reads rows for the next batch: the time counts as a phase of it. */
+  async reading<T>(work: () => Promise<T>): Promise<T> {
+    const from = performance.now()
+    const result = await work()
+    this.#read.push({ name: 'read', from, to: performance.now() })
+    return result
+  }
+
+  protected takeRead(): Phase[] {
+    return this.#read.splice(0)
   }
 
   protected get done(): readonly string[] {

@@ -44,8 +44,6 @@ onEveryRoute((stand) => {
       rows_updated: 3,
     })
     await expectEqual(stand(), STATS, 'analytics.dealers')
-    // A run does not wait until the newest 10 ms are settled: a run that begins within them reads these rows once more.
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_updated: 0 })
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_read: 0 })
   })
 

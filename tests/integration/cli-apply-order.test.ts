@@ -83,6 +83,26 @@ describe('a plan that would close a cycle', () => {
   })
 })
 
+describe('pipelines that are created together', () => {
+  it('are created in the order in which they run, whatever the order in the file', async () => {
+    const { vitrina, file } = stand()
+    await file(
+      'upwards.yaml',
+      files(
+        mart('a_last', 'analytics.b_second'),
+        mart('b_second', 'analytics.c_first'),
+        mart('c_first', 'content.genre'),
+        mart('d_alone', 'content.genre'),
+      ),
+    )
+    const { code, stdout, stderr } = await vitrina('apply', 'upwards.yaml', '--yes')
+    expect(code, stderr).toBe(0)
+    expect([...stdout.matchAll(/✓ created (\S+)/g)].map(([, name]) => name)).toEqual([
+      ...['c_first', 'b_second', 'a_last', 'd_alone'],
+    ])
+  })
+})
+
 describe('an apply that the server refuses in the middle', () => {
   it('reports what was applied and what was not', async () => {
     const { vitrina, file } = stand()

@@ -19,7 +19,12 @@ interface FreshnessAnswer {
   readonly budget_left_seconds: number | null
   readonly breached: boolean
   readonly due_at: string | null
-  readonly cause: { code: StaleCause['code']; detail: string; hint: string } | null
+  readonly cause: {
+    code: StaleCause['code']
+    detail: string
+    hint: string
+    facts: { root: StaleCause['code'] | null }
+  } | null
   readonly held_back: { pid: number | null; age_seconds: number | null } | null
 }
 
@@ -87,6 +92,10 @@ async function runningWith(id: string, batches: number): Promise<void> {
     },
     { what: `a run with ${batches} batches` },
   )
+}
+
+async function successes(id: string): Promise<number> {
+  return (await runsOf(database, id)).filter(({ status }) => status === 'SUCCESS').length
 }
 
 async function setStatus(id: string, status: string): Promise<void> {
@@ -245,7 +254,7 @@ describe('A breach names its cause:', () => {
     await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
     expect(await causeOf(id)).toMatchObject({
       code: 'QUEUE',
-      detail: expect.stringContaining('1 runs are in progress'),
+      detail: expect.stringContaining('1 run is in progress'),
     })
   })
 
@@ -359,6 +368,37 @@ describe('A breach names its cause:', () => {
       what: 'the run to reach the table',
     })
     expect((await causeOf(id)).detail).toContain(`session ${pid}`)
+  })
+
+  it('LOCK for every member of a group, and for a mart that reads one', async () => {
+    const env = { ALLOWED_SOURCE_SCHEMAS: 'content,analytics' }
+    const ids: string[] = []
+    for (const targetTable of ['analytics.items', 'analytics.others'])
+      ids.push(await aMart({ targetTable, consistency: 'group' }))
+    const follower = await aMart({
+      sourceQuery: 'SELECT id, name FROM analytics.items',
+      targetTable: 'analytics.readers',
+    })
+    await database.query(
+      "SELECT etl.note_reads(id, ARRAY[NULL], ARRAY['content'], ARRAY['item'], true) FROM etl.etl_pipelines WHERE id = ANY ($1)",
+      [ids],
+    )
+    await database.query("SELECT etl.note_reads($1, ARRAY[NULL], ARRAY['analytics'], ARRAY['items'], true)", [
+      follower,
+    ])
+    await aRunner(database, { env })
+    for (const id of [...ids, follower]) await loaded(id)
+    const pid = await whileLocked('content.item')
+    for (const id of ids)
+      await waitFor(async () => (await freshnessOf(id)).cause?.code === 'LOCK', { what: `the lock of ${id}` })
+    const cause = await waitFor(
+      async () => {
+        const found = (await freshnessOf(follower)).cause
+        return found?.facts.root === 'LOCK' && found
+      },
+      { what: 'the lock of its upstream' },
+    )
+    expect(cause).toMatchObject({ code: 'UPSTREAM', detail: expect.stringContaining(`session ${pid}`) })
   })
 
   it('HELD_BACK, with the session that holds the checkpoint back', async () => {
@@ -481,6 +521,42 @@ describe('A breach names its cause:', () => {
     expect(await causeOf(id)).toMatchObject({
       code: 'SLOW_READ',
       detail: expect.stringMatching(/\d+ % of the time .* reading/),
+    })
+  })
+
+  it.each(['upsert', 'replace'] as const)(
+    'SLOW_READ in one database, with %s, also while the next run has no batch yet',
+    async (fullStrategy) => {
+      const id = await aMart({ sourceQuery: SLOW, fullStrategy })
+      await afterFirstLoad(id)
+      await aRunner(database, { env: ENV })
+      await waitFor(async () => (await successes(id)) > 0, { what: 'a slow run' })
+      await runningWith(id, 0)
+      expect(await causeOf(id)).toMatchObject({
+        code: 'SLOW_READ',
+        detail: expect.stringMatching(/^The last run took \d+ s; \d+ % of the time .* reading/),
+      })
+    },
+  )
+
+  it('SLOW_WRITE in one database, for a mart with a slow trigger', async () => {
+    await database.query(`
+      CREATE FUNCTION content.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
+      CREATE TABLE analytics.items (id integer PRIMARY KEY, name text);
+      CREATE TRIGGER slow BEFORE INSERT ON analytics.items FOR EACH ROW EXECUTE FUNCTION content.slow();
+      ALTER TABLE analytics.items OWNER TO vitrina_writer`)
+    const id = await aMart({ freshness: '1h' })
+    await afterFirstLoad(id)
+    const runner = await aRunner(database, { env: ENV })
+    await runEnded(database, await requestRun(database, id))
+    await runner.stop()
+    await aRunner(database, { env: { ...ENV, RUNNER_TAGS: 'other:1' } })
+    await database.query(
+      "UPDATE etl.etl_freshness SET data_as_of = data_as_of - interval '2 hours', due_at = NULL",
+    )
+    expect(await causeOf(id)).toMatchObject({
+      code: 'SLOW_WRITE',
+      hint: expect.stringContaining('triggers'),
     })
   })
 
@@ -681,10 +757,6 @@ describe('Marts that read marts', () => {
 
   const MARTS_ENV = { ALLOWED_SOURCE_SCHEMAS: 'content,analytics' }
 
-  async function successes(id: string): Promise<number> {
-    return (await runsOf(database, id)).filter(({ status }) => status === 'SUCCESS').length
-  }
-
   it('are kept fresh by runs of the first one, and the others run only if rows changed', async () => {
     const { items, names, lengths } = await aChain('8s')
     await api.app.ready()
@@ -712,6 +784,42 @@ describe('Marts that read marts', () => {
         (await database.query('SELECT FROM analytics.lengths WHERE id = 3 AND length = 13')).length === 1,
       { what: 'the change to arrive' },
     )
+  })
+
+  it('are not due before the mart that they read is filled, although no API has looked at them', async () => {
+    const { items, names, lengths } = await aChain('1h')
+    const dueOf = async (id: string) => {
+      const [row] = await database.query<{ due_at: Date | null }>(
+        'SELECT due_at FROM etl.etl_freshness WHERE pipeline_id = $1',
+        [id],
+      )
+      return row?.due_at ?? null
+    }
+    expect(await dueOf(lengths)).not.toBeNull()
+    const reads = (id: string, schema: string, table: string) =>
+      database.query('SELECT etl.note_reads($1, ARRAY[NULL], ARRAY[$2], ARRAY[$3], true)', [
+        id,
+        schema,
+        table,
+      ])
+    await reads(lengths, 'analytics', 'names')
+    expect(await dueOf(lengths)).toBeNull()
+    await reads(names, 'analytics', 'items')
+    await reads(items, 'content', 'item')
+    expect(await dueOf(lengths)).toBeNull()
+  })
+
+  it('are not due before the mart that they read is filled, also if its pipeline is created later', async () => {
+    const reader = await aMart({ sourceQuery: 'SELECT id FROM analytics.later', freshness: '1h' })
+    await database.query("SELECT etl.note_reads($1, ARRAY[NULL], ARRAY['analytics'], ARRAY['later'], true)", [
+      reader,
+    ])
+    const dueOf = async () =>
+      (await database.query('SELECT due_at FROM etl.etl_freshness WHERE pipeline_id = $1', [reader]))[0]!
+        .due_at
+    expect(await dueOf()).not.toBeNull()
+    await aMart({ targetTable: 'analytics.later', freshness: null })
+    expect(await dueOf()).toBeNull()
   })
 
   it('UPSTREAM: a breach names the mart that is too old, and why', async () => {

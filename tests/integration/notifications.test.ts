@@ -309,7 +309,67 @@ describe('delivery', () => {
     expect(new Set(receiver.posts.slice(0, 6).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     const [first] = await messages(database)
     expect(first).toMatchObject({ status: 'SENT', attempts: 6 })
-    expect(first!.last_error).toContain('127.0.0.1 responded with 503: maintenance')
+    expect(first!.last_error).toContain(
+      '127.0.0.1 responded with 503: maintenance. The receiver has a problem.',
+    )
+  })
+
+  it('reports that data is fresh again after a breach that was sent, and once if a run failed too', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const dispatcher = aDispatcher(database, { env: webhookEnv(receiver.url) })
+    await aRule(database, { events: ['stale', 'failed', 'recovered'] })
+    const pipeline = await aReportingPipeline(database, 'film_dim')
+    await database.query(
+      `INSERT INTO etl.etl_freshness (pipeline_id, budget_seconds) VALUES ($1, 60)
+       ON CONFLICT (pipeline_id) DO UPDATE SET budget_seconds = 60`,
+      [pipeline.id],
+    )
+    const breach = async (isBreached: boolean) => {
+      await database.query(
+        `UPDATE etl.etl_freshness SET breached_at = CASE WHEN $2 THEN now() END,
+                cause = CASE WHEN $2 THEN '{"code": "NO_RUNNER"}'::jsonb END WHERE pipeline_id = $1`,
+        [pipeline.id, isBreached],
+      )
+      await dispatcher.deliver()
+    }
+    await breach(true)
+    await breach(false)
+    expect(titles(receiver)).toEqual(['film_dim missed the freshness limit', 'film_dim recovered'])
+    await pipeline.fail()
+    await breach(true)
+    await pipeline.succeed()
+    await breach(false)
+    expect(titles(receiver).slice(2)).toEqual([
+      'film_dim failed with SOURCE_QUERY_FAILED',
+      'film_dim missed the freshness limit',
+      'film_dim recovered',
+    ])
+  })
+
+  it('reports a recovery of which one failure arrived, although a later breach was given up', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    const dispatcher = aDispatcher(database, { env: webhookEnv(receiver.url), mostAttempts: 1 })
+    await aRule(database, { events: ['stale', 'failed', 'recovered'] })
+    const pipeline = await aReportingPipeline(database, 'film_dim')
+    await database.query(
+      `INSERT INTO etl.etl_freshness (pipeline_id, budget_seconds) VALUES ($1, 60)
+       ON CONFLICT (pipeline_id) DO UPDATE SET budget_seconds = 60`,
+      [pipeline.id],
+    )
+    await pipeline.fail()
+    await dispatcher.deliver()
+    receiver.answer = (response) => response.writeHead(404).end()
+    await database.query(
+      `UPDATE etl.etl_freshness SET breached_at = now(), cause = '{"code": "NO_RUNNER"}' WHERE pipeline_id = $1`,
+      [pipeline.id],
+    )
+    await dispatcher.deliver()
+    receiver.answer = (response) => response.writeHead(204).end()
+    await pipeline.succeed()
+    await dispatcher.deliver()
+    expect(titles(receiver).at(-1)).toBe('film_dim recovered')
   })
 
   it('gives up after the last attempt, and does not report a recovery then', async () => {

@@ -1,10 +1,10 @@
 import {
   changesBody,
   changesInput,
-  conflictsToWire,
-  conflictsWire,
   graphToWire,
   graphWire,
+  orderPlanToWire,
+  orderPlanWire,
 } from '../schemas/order.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { OrderService } from '../services/order.js'
@@ -39,11 +39,11 @@ export function graphRoutes(app: Api, order: OrderService): void {
         check: 'short',
         body: changesInput,
       }),
-      schema: { body: changesBody, response: { 200: conflictsWire } },
+      schema: { body: changesBody, response: { 200: orderPlanWire } },
     },
     async (request) => {
       const { pipelines, deleted } = request.body
-      return conflictsToWire(await order.conflicts(pipelines, deleted, AbortSignal.timeout(TIMEOUT_MS)))
+      return orderPlanToWire(await order.plan(pipelines, deleted, AbortSignal.timeout(TIMEOUT_MS)))
     },
   )
 }

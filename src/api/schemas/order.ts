@@ -6,8 +6,8 @@ import {
   explainOrderProblem,
   HELD_CODES,
   ORDER_PROBLEMS,
-  type OrderConflict,
   type OrderGraph,
+  type OrderPlan,
 } from '../../model/order.js'
 import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
 import { pipelineInput } from './pipeline-input.js'
@@ -144,7 +144,7 @@ export const changesInput = z
   })
   .meta({ id: 'OrderChanges' })
 
-export const conflictsWire = z
+export const orderPlanWire = z
   .object({
     conflicts: z
       .array(
@@ -160,11 +160,17 @@ export const conflictsWire = z
         }),
       )
       .describe('Why the changes would be refused. Empty: the order allows them.'),
+    order: z
+      .array(z.string())
+      .describe(
+        'The names of these pipelines, each after those that it follows: the order in which to save them.',
+      ),
   })
   .meta({ id: 'OrderConflicts' })
 
-export function conflictsToWire(conflicts: readonly OrderConflict[]): z.infer<typeof conflictsWire> {
+export function orderPlanToWire({ conflicts, order }: OrderPlan): z.infer<typeof orderPlanWire> {
   return {
+    order: [...order],
     conflicts: conflicts.map((conflict) => ({
       ...conflict,
       path: [...conflict.path],

@@ -1,4 +1,10 @@
-import { findCycles, type OrderConflict, type OrderGraph } from '../../model/order.js'
+import {
+  findCycles,
+  inOrder,
+  type OrderConflict,
+  type OrderGraph,
+  type OrderPlan,
+} from '../../model/order.js'
 import { finalTarget } from '../../model/pipeline.js'
 import type { Catalog, OrderDraft } from '../../ports/catalog.js'
 import type { Inspector } from '../../ports/inspector.js'
@@ -33,12 +39,8 @@ export class OrderService {
     return this.#parts.catalog.orderGraph()
   }
 
-  /** Why these changes would be refused if they were saved together. Writes nothing. */
-  async conflicts(
-    raws: readonly Raw[],
-    deleted: readonly string[],
-    signal: AbortSignal,
-  ): Promise<OrderConflict[]> {
+  /** Why these changes would be refused if they were saved together, and in which order to save them. Writes nothing. */
+  async plan(raws: readonly Raw[], deleted: readonly string[], signal: AbortSignal): Promise<OrderPlan> {
     const drafts: OrderDraft[] = []
     for (const draft of readDrafts(raws, this.#parts.rules)) drafts.push(await this.#orderOf(draft, signal))
     const { catalog } = this.#parts
@@ -54,10 +56,15 @@ export class OrderService {
         .map((wanted): OrderConflict => ({ name, code: 'AFTER_UNKNOWN', path: [wanted] })),
     )
     const cycles = findCycles(all, new Set(drafts.map(({ name }) => name)))
-    return [
+    const conflicts = [
       ...unknown,
       ...cycles.map((path): OrderConflict => ({ name: path[0]!, code: 'ORDER_CYCLE', path })),
     ]
+    const order = inOrder(
+      all,
+      drafts.map(({ name }) => name),
+    )
+    return { conflicts, order }
   }
 
   async #orderOf(draft: PipelineDraft, signal: AbortSignal): Promise<OrderDraft> {

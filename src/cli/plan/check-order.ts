@@ -17,38 +17,46 @@ const ORDERING: ReadonlySet<string> = new Set([
   'tasks',
 ])
 
+export interface CheckedOrder {
+  readonly mistakes: readonly FileMistake[]
+  /** The names of pipelines in the order in which they can be saved. */
+  readonly order: readonly string[]
+}
+
 /**
  * Pipelines that would follow each other in a circle once the plan is applied. The server rejects the last of them too,
- * but after the others have been changed.
+ * but after the others have been changed. A pipeline that is created before the mart that it reads could run, and fail, in
+ * between.
  */
 export async function checkOrder(
   server: Server,
   plan: Plan,
   { prune, normalise }: { readonly prune: boolean; readonly normalise: Normalise },
-): Promise<FileMistake[]> {
+): Promise<CheckedOrder> {
   const files = [
     ...plan.creates,
     ...plan.updates
       .filter(({ changes }) => changes.some(({ field }) => ORDERING.has(field)))
       .map(({ file }) => file),
   ]
-  if (files.length === 0) return []
+  if (files.length === 0) return { mistakes: [], order: [] }
   const body = {
     pipelines: files.map(({ fields }) => normalise(fields)),
     deleted: prune ? plan.extra.map(({ name }) => name) : [],
   }
   try {
-    const { conflicts } = await server.ask(
+    const { conflicts, order } = await server.ask(
       server.api.POST('/graph/validate', { body: body as never, ...server.withoutTimeout }),
     )
-    return conflicts.map(({ name, code, detail }) => {
+    const mistakes = conflicts.map(({ name, code, detail }) => {
       const file = files.find((one) => one.name === name)!
       const field = code === 'AFTER_UNKNOWN' ? 'after' : orderingFieldOf(file)
       return { place: file.locate(field), message: `${field}: ${code}: ${detail}` }
     })
+    return { mistakes, order }
   } catch (error) {
     if (!(error instanceof ApiError) || error.mistakes.length === 0) throw error
-    return error.mistakes.map(({ field, message }) => placed(files, field, message))
+    return { mistakes: error.mistakes.map(({ field, message }) => placed(files, field, message)), order: [] }
   }
 }
 

@@ -42,6 +42,8 @@ export async function readPlan(
   const wrongRules = rules === null ? [] : await checkRules(server, rules)
   const wrong = [...checked, ...conflicts, ...wrongRules]
   // The order of pipelines that cannot be saved anyway is of no interest, and cannot always be read.
-  const order = wrong.length > 0 ? [] : await checkOrder(server, plan, { prune, normalise })
-  return { server, plan, mistakes: [...wrong, ...order] }
+  if (wrong.length > 0) return { server, plan, mistakes: wrong }
+  const { mistakes: circles, order } = await checkOrder(server, plan, { prune, normalise })
+  const creates = plan.creates.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  return { server, plan: { ...plan, creates }, mistakes: circles }
 }

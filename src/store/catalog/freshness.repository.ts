@@ -33,6 +33,15 @@ export class CatalogFreshnessRepository implements FreshnessStore {
     return row ?? null
   }
 
+  async workingTogether(pipelineId: string): Promise<readonly string[]> {
+    const rows = await this.#database.query<{ id: string }>(
+      `SELECT o.pipeline_id AS id FROM etl.etl_pipelines p JOIN etl.etl_runs r ON r.id = p.current_run_id
+         JOIN etl.etl_runs o ON o.group_run = r.group_run WHERE p.id = $1`,
+      [pipelineId],
+    )
+    return rows.length === 0 ? [pipelineId] : rows.map(({ id }) => id)
+  }
+
   async inherit(): Promise<void> {
     await this.#database.query('SELECT etl.inherit_freshness()')
   }

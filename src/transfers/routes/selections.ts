@@ -139,11 +139,12 @@ export class SelectionRoute implements Route<string> {
   }
 
   async sweep(): Promise<Apply> {
-    const { session, examined, mart, claim } = this.#attempt
+    const { session, examined, mart, claim, batches } = this.#attempt
     const keys = examined.columns.filter((column) => mart.key.includes(column.name))
     await session.run(`DROP TABLE IF EXISTS ${COLLECTED_KEYS}`)
-    await this.#mover
-      .collect(`SELECT ${columnList(keys)} FROM ${asRelation(examined.query)}`, 'vitrina_keys', keys)
+    const selection = `SELECT ${columnList(keys)} FROM ${asRelation(examined.query)}`
+    await batches
+      .reading(() => this.#mover.collect(selection, 'vitrina_keys', keys))
       .catch((error) => {
         throw databaseError(error, 'Reading the keys of the source', 'source')
       })
@@ -170,12 +171,14 @@ export class SelectionRoute implements Route<string> {
   }
 
   async #collect(selection: string): Promise<number> {
-    const { session, examined } = this.#attempt
+    const { session, examined, batches } = this.#attempt
     if (this.#hasCollected) await session.run(`DROP TABLE IF EXISTS ${COLLECTED}`)
     this.#hasCollected = true
-    return this.#mover.collect(selection, 'vitrina_pass', examined.columns).catch((error) => {
-      throw databaseError(error, 'Reading the source', 'source')
-    })
+    return batches
+      .reading(() => this.#mover.collect(selection, 'vitrina_pass', examined.columns))
+      .catch((error) => {
+        throw databaseError(error, 'Reading the source', 'source')
+      })
   }
 
   /** Deletes before it writes: a new row may have the unique value of a deleted one. */

@@ -2,7 +2,7 @@ import { Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { CheckState } from '../../api/wire.js'
 import { useFormat } from '../../i18n/format.js'
-import { useTexts } from '../../i18n/texts.js'
+import { useLanguage, useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import grid from '../layout/grid.module.css'
 import { Scrollable } from '../layout/Scrollable.js'
@@ -10,6 +10,7 @@ import { Badge, type Tone } from '../status/Badge.js'
 import { TimeText } from '../text/TimeText.js'
 import { Tip } from '../text/Tip.js'
 import styles from './data-checks.module.css'
+import { findingText } from './finding.js'
 import { dataCheckTexts } from './texts.js'
 
 type Status = CheckState['status']
@@ -90,13 +91,15 @@ function Row({ check, withPipeline }: { readonly check: CheckState; readonly wit
   )
 }
 
-function Found({ check: { type, message, failed_rows, sample, observed } }: { readonly check: CheckState }) {
+function Found({ check }: { readonly check: CheckState }) {
+  const { type, message, failed_rows, sample, observed } = check
+  const language = useLanguage()
   const texts = useTexts(dataCheckTexts)
   const format = useFormat()
   if (message === '' && observed === null) return <span className="v-soft">–</span>
   return (
     <Stack className={styles.found} gap={2}>
-      {message === '' ? null : <span>{message}</span>}
+      {message === '' ? null : <span>{findingText(check, language)}</span>}
       {failed_rows === 0 ? null : <span>{texts.failedRows(failed_rows)}</span>}
       {sample.length === 0 ? null : <span className="v-mono v-soft">{texts.sample(sample.join(', '))}</span>}
       {observed === null ? null : (

@@ -67,7 +67,7 @@ export const orderTexts = defineTexts(
       PIPELINE_DISABLED: () => 'ждёт запуска, но выключен',
     },
     statuses: {
-      IDLE: 'ожидает',
+      IDLE: 'простаивает',
       RUN_REQUESTED: 'в очереди',
       RUNNING: 'работает',
       PAUSE_REQUESTED: 'приостанавливается',

@@ -138,7 +138,7 @@ function Limits({ draft, onChange }: PartProps) {
   const { form } = useTexts(notificationsTexts)
   const number = (value: string | number) => Number(value) || 0
   return (
-    <Columns least={170} className={styles.choices} verticalSpacing={8}>
+    <Columns least={170} className={styles.limits} verticalSpacing={8}>
       <NumberInput
         label={form.group}
         description={form.groupHint}
