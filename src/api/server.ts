@@ -39,7 +39,7 @@ import { packAnswers } from './http/packing.js'
 import { answerWithProblems, sendProblem } from './http/problem.js'
 import { closeInOrder } from './http/shutdown.js'
 import { consoleRoutes } from './routes/console.js'
-import { EventStreams, type StreamLimits } from './routes/events.js'
+import { EventStreams } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
 import { referenceRoutes } from './routes/reference.js'
@@ -70,6 +70,7 @@ import { NotificationService } from './services/notifications.js'
 import { OrderService } from './services/order.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
+import type { PlaceLimits } from './services/places.js'
 import { QuarantineService } from './services/quarantine.js'
 import { RunWaiter } from './services/run-waiter.js'
 import { RunService } from './services/runs.js'
@@ -124,8 +125,8 @@ export interface ServerOptions {
   readonly trustedProxies: readonly string[]
   /** Validations, previews and comparisons at the same time. */
   readonly checks: CheckLimits
-  /** Event streams open at the same time. */
-  readonly streams: StreamLimits
+  /** Event streams open at the same time, and requests that wait for a run. */
+  readonly streams: PlaceLimits
   /** Pipelines with their own series in the metrics. */
   readonly metricsPipelines: number
   readonly retention: Retention
@@ -247,7 +248,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     facts: { version, rules },
     hub,
     streams: new EventStreams(options.streams, options.heartbeatMs),
-    waiter: new RunWaiter(hub, runs),
+    waiter: new RunWaiter(hub, runs, options.streams),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter, {
       most: options.metricsPipelines,

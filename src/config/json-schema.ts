@@ -63,13 +63,19 @@ function checkList(schema: JsonSchema, list: readonly unknown[], path: Path): Sc
   return tooLong ? [wrong(path, `must have at most ${schema.maxItems} entries`), ...items] : items
 }
 
+/** Each is compared with all known names. */
+const MOST_UNKNOWN = 100
+
 function checkMapping(schema: JsonSchema, mapping: Record<string, unknown>, path: Path): SchemaMistake[] {
   const known = schema.properties ?? {}
   const names = Object.keys(known)
   const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(mapping, name))
+  let unknown = 0
   const fields = Object.entries(mapping).flatMap(([name, value]) => {
     const field = Object.hasOwn(known, name) ? known[name] : undefined
     if (field !== undefined) return checkValue(field, value, [...path, name])
+    unknown += 1
+    if (unknown > MOST_UNKNOWN) return []
     const message = `unknown field "${name}".${didYouMean(name, names)}`
     return schema.additionalProperties === false ? [{ path: [...path, name], message, isKey: true }] : []
   })

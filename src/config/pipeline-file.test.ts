@@ -241,6 +241,19 @@ describe('a file that expands without end', () => {
     expect(mistakes[0]?.message).toMatch(message)
   })
 
+  it('by many fields takes no time for each pair of them, and is a mistake for the first ones', async () => {
+    const fields = Array.from({ length: 60_000 }, (_, n) => `k${n}: 1`)
+    const began = performance.now()
+    const { mistakes } = await read(`${fields.join('\n')}\nk7: 2\n`)
+    expect(mistakes).toMatchObject([
+      { place: { line: 60_001, column: 1 }, message: 'not valid YAML: Map keys must be unique' },
+    ])
+    const unknown = await read(`${fields.join('\n')}\n`)
+    expect(unknown.mistakes.length).toBeLessThanOrEqual(110)
+    // Each key compared with all others took 26 s on an idle machine.
+    expect(performance.now() - began).toBeLessThan(20_000)
+  })
+
   it('is rejected above 4 MiB', async () => {
     const file = join(await aFolder(), 'p.yaml')
     await writeFile(file, `name: a\n# ${'x'.repeat(4 * 1024 * 1024)}\n`)

@@ -1,4 +1,4 @@
-import { type Document, LineCounter, parseAllDocuments } from 'yaml'
+import { type Document, isScalar, LineCounter, type Node, parseAllDocuments, visit } from 'yaml'
 import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
 import { plainPasswords } from './plain-passwords.js'
 import { ReferenceAccess, type ReferenceLimits } from './reference-access.js'
@@ -69,7 +69,9 @@ interface Parsed {
 function parseDocuments(source: SourceText): (Parsed | { readonly message: string })[] {
   try {
     const lines = new LineCounter()
-    const documents = parseAllDocuments(source.text, { lineCounter: lines, merge: true })
+    // The library would compare each key with all others: a mapping with 100,000 of them took minutes.
+    const options = { lineCounter: lines, merge: true, uniqueKeys: false } as const
+    const documents = parseAllDocuments(source.text, options)
     return (Array.isArray(documents) ? documents : []).map((document: Document) => ({
       document,
       content: document.errors.length > 0 ? null : (document.toJS() as unknown),
@@ -85,7 +87,19 @@ function parseDocuments(source: SourceText): (Parsed | { readonly message: strin
 async function readDocument(reading: Reading, { document, content }: Parsed): Promise<PipelineFile> {
   const { source, places } = reading
   if (document.errors.length > 0)
-    return { ...NOTHING, mistakes: document.errors.map((error) => syntaxMistake(source, error)) }
+    return {
+      ...NOTHING,
+      mistakes: document.errors.slice(0, MOST_MISTAKES).map((error) => syntaxMistake(source, error)),
+    }
+  const doubled = doubledKeys(document)
+  if (doubled.length > 0)
+    return {
+      ...NOTHING,
+      mistakes: doubled.map((key) => ({
+        place: places.ofNode(key),
+        message: 'not valid YAML: Map keys must be unique',
+      })),
+    }
   if (content === null || content === undefined) return NOTHING
   if (!isMapping(content))
     return onlyMistake(
@@ -94,6 +108,24 @@ async function readDocument(reading: Reading, { document, content }: Parsed): Pr
     )
   const isList = Object.hasOwn(content, 'pipelines') || Object.hasOwn(content, 'notifications')
   return isList ? readList(reading, content) : readEntry(reading, content, [])
+}
+
+/** More would not help, and each is searched for its place. */
+const MOST_MISTAKES = 100
+
+function doubledKeys(document: Document): Node[] {
+  const found: Node[] = []
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key) || key.value === '<<') continue
+        if (seen.has(key.value) && found.length < MOST_MISTAKES) found.push(key)
+        seen.add(key.value)
+      }
+    },
+  })
+  return found
 }
 
 interface Reading {
@@ -107,7 +139,8 @@ interface Reading {
 
 async function readList(reading: Reading, content: Record<string, unknown>): Promise<PipelineFile> {
   const { pipelines, notifications } = content
-  const mistakes = checkValue(frameOf(reading), content).map(({ path, message, isKey }) => ({
+  const found = checkValue(frameOf(reading), content).slice(0, MOST_MISTAKES)
+  const mistakes = found.map(({ path, message, isKey }) => ({
     place: isKey ? reading.places.ofKey(path) : reading.places.ofValue(path),
     message,
   }))
@@ -222,7 +255,8 @@ function shapeMistakes(
   raw: Record<string, unknown>,
   at: readonly Step[],
 ): FileMistake[] {
-  return checkValue(schema, raw).map(({ path, message, isKey }) => {
+  const found = checkValue(schema, raw).slice(0, MOST_MISTAKES)
+  return found.map(({ path, message, isKey }) => {
     const name = path.at(-1)
     const text = isKey || name === undefined ? message : `${path.join('.')} ${message}`
     return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: text }

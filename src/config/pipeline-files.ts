@@ -37,7 +37,7 @@ async function filesAt(path: string): Promise<string[]> {
     throw unreadableFile(path, error, 'Give existing files and folders, or - for stdin.')
   })
   if (!found.isDirectory()) {
-    await requirePlainFile(path, found.size)
+    await requirePlainFile(path)
     return [path]
   }
   const entries = await readdir(path, { withFileTypes: true, recursive: true })
@@ -55,27 +55,31 @@ async function filesAt(path: string): Promise<string[]> {
 
 async function readSource(file: string): Promise<SourceText> {
   if (file === '-') return new SourceText('-', await text(process.stdin))
+  const hint = 'Give existing files and folders, or - for stdin.'
+  const { size } = await stat(file).catch((error: Error) => {
+    throw unreadableFile(file, error, hint)
+  })
+  if (size > MAX_BYTES)
+    throw new VitrinaError(
+      'FILE_INVALID',
+      `${file} is larger than 4 MiB.`,
+      'Split it: a folder may contain any number of files.',
+    )
   const content = await readFile(file, 'utf8').catch((error: Error) => {
-    throw unreadableFile(file, error, 'Give existing files and folders, or - for stdin.')
+    throw unreadableFile(file, error, hint)
   })
   return new SourceText(file, content)
 }
 
 /** A link to a file elsewhere would print lines of that file as mistakes. */
-async function requirePlainFile(path: string, size: number): Promise<void> {
+async function requirePlainFile(path: string): Promise<void> {
   const [folder, target] = await Promise.all([realpath(dirname(path)), realpath(path)])
-  if (!isBelow(folder, target))
-    throw new VitrinaError(
-      'FILE_INVALID',
-      `${path} is a link to a file outside its folder.`,
-      'Pass the file that the link points to.',
-    )
-  if (size > MAX_BYTES)
-    throw new VitrinaError(
-      'FILE_INVALID',
-      `${path} is larger than 4 MiB.`,
-      'Split it: a folder may contain any number of files.',
-    )
+  if (isBelow(folder, target)) return
+  throw new VitrinaError(
+    'FILE_INVALID',
+    `${path} is a link to a file outside its folder.`,
+    'Pass the file that the link points to.',
+  )
 }
 
 /** A name identifies one pipeline, or one rule, across all files. */

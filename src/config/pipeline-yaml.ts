@@ -1,4 +1,5 @@
 import { Document, isScalar, parse, Scalar, stringify, visit } from 'yaml'
+import { reordersText } from '../model/text.js'
 import type { JsonSchema } from './json-schema.js'
 import { API_VERSION } from './pipeline-file.js'
 import { escapeReferences } from './references.js'
@@ -22,10 +23,24 @@ function asFile(content: Fields): string {
   visit(document, {
     Scalar: (_, node) => {
       if (typeof node.value === 'string') node.value = escapeReferences(node.value)
-      asBlock(node)
+      if (!isQuoted(node)) asBlock(node)
     },
   })
   return `# yaml-language-server: $schema=${SCHEMA_FILE}\n${document.toString({ lineWidth: 0 })}`
+}
+
+/** A value as YAML. Characters that reorder text are between double quotes, where they can be written as escapes. */
+export function yamlText(value: unknown): string {
+  const document = new Document(value)
+  visit(document, { Scalar: (_, node) => void isQuoted(node) })
+  return document.toString({ lineWidth: 0 })
+}
+
+/** Quotes a text that must not be written plainly. */
+function isQuoted(node: Scalar): boolean {
+  if (typeof node.value !== 'string' || !reordersText(node.value)) return false
+  node.type = Scalar.QUOTE_DOUBLE
+  return true
 }
 
 /** Only writable fields, in the order of the schema. */

@@ -12,10 +12,15 @@ export interface ReferenceLimits {
 }
 
 const MAX_BYTES = 1024 * 1024
+/** Of all references of one YAML file: each may be repeated as often as there is room for it. */
+const MOST_BYTES = 16 * MAX_BYTES
 
 /** Never readable, whatever is allowed: settings of Vitrina, of its services, and names that suggest a secret. */
 const PROTECTED =
-  /^(VITRINA_|PG|ELASTICSEARCH_|CLICKHOUSE_|S3_|AWS_|OTEL_)|_(URL|URI|DSN)$|^(DATABASE_URL|URL|DSN)$|SECRET|PASS|PWD|TOKEN|CREDENTIAL|KEY|AUTH|COOKIE|PRIVATE|CERT|SIGNATURE|SESSION|JWT|BEARER|SALT/i
+  /^(VITRINA_|PG|ELASTICSEARCH_|CLICKHOUSE_|S3_|AWS_|OTEL_)|(^|_)(URL|URI|DSN|PAT|SAS)(_|$)|SECRET|PASS|PWD|TOKEN|CREDENTIAL|KEY|AUTH|COOKIE|PRIVATE|CERT|SIGNATURE|SESSION|JWT|BEARER|SALT|WEBHOOK|CONN(ECTION)?_?STR/i
+
+/** Except names that begin with two dots: Kubernetes mounts the files of a ConfigMap as links into such a folder. */
+const HIDDEN = /^\.(?!\.)/
 
 /**
  * What a pipeline file may read besides itself. The files come from a pull request, the command runs with the secrets
@@ -24,6 +29,7 @@ const PROTECTED =
 export class ReferenceAccess {
   readonly #folder: string
   readonly #allowed: readonly RegExp[]
+  #left = MOST_BYTES
 
   /** @param file the YAML file; `-` is standard input, whose folder is the working directory. */
   constructor(file: string, { allowEnv = [] }: ReferenceLimits = {}) {
@@ -41,15 +47,26 @@ export class ReferenceAccess {
     return { text, path: name }
   }
 
-  /** Only files below the folder of the YAML file, after links are resolved. */
+  /**
+   * Only files below the folder of the YAML file, after links are resolved, and no hidden ones: in a checkout, .git/config
+   * may contain the token of the CI, and .env or .vitrina the secrets of a deployment.
+   */
   async file(name: string): Promise<ReferenceText> {
     try {
       const folder = await realpath(this.#folder)
       const path = await realpath(isAbsolute(name) ? name : join(folder, name))
       if (!isBelow(folder, path)) return { message: 'it is outside the folder of this file' }
+      if (
+        relative(folder, path)
+          .split(sep)
+          .some((part) => HIDDEN.test(part))
+      )
+        return { message: 'it is hidden, or in a hidden folder' }
       const found = await stat(path)
       if (!found.isFile()) return { message: 'it is not a regular file' }
       if (found.size > MAX_BYTES) return { message: 'it is larger than 1 MiB' }
+      this.#left -= found.size
+      if (this.#left < 0) return { message: 'the references of this file add up to more than 16 MiB' }
       return { text: await readFile(path, 'utf8'), path: isAbsolute(name) ? name : join(this.#folder, name) }
     } catch (error) {
       return { message: (error as Error).message }

@@ -248,7 +248,7 @@ export const SETTINGS = {
   API_MAX_CHECKS: {
     schema: count(1, 1_000).default(12),
     means:
-      'Validations, previews, comparisons, requests for lineage or the order of pipelines, and reads of marts that run at the same time. Each uses up to three database sessions. Row-by-row comparisons and evaluations of checks have the same number of separate slots.',
+      'Validations, previews, comparisons, requests for lineage or the order of pipelines, and reads of marts that run at the same time. Each uses up to three database sessions. Row-by-row comparisons and evaluations of checks have the same number of separate slots, and so have changes of pipelines.',
     example: '12',
   },
   API_MAX_CHECKS_PER_CALLER: {
@@ -263,7 +263,8 @@ export const SETTINGS = {
   },
   API_MAX_STREAMS: {
     schema: count(1, 100_000).default(400),
-    means: 'Event streams (GET /events) open at the same time; each open tab of the console uses one.',
+    means:
+      'Event streams (GET /events) open at the same time; each open tab of the console uses one. The same number of requests may wait for runs (?wait=30s).',
     example: '400',
   },
   API_MAX_STREAMS_PER_CALLER: {

@@ -2,6 +2,8 @@
 function nearest(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = known
+    // Further apart than their lengths already show; a word from a file or a request may be of any length.
+    .filter((one) => Math.abs(one.length - word.length) <= most)
     .map((one) => ({ one, distance: distance(word.toLowerCase(), one.toLowerCase()) }))
     .filter((found) => found.distance <= most)
     .sort((a, b) => a.distance - b.distance)

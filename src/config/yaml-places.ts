@@ -25,6 +25,10 @@ export class YamlPlaces {
     return this.#atStart(this.#document.contents as Node | null)
   }
 
+  ofNode(node: Node): FilePosition {
+    return this.#at(node)
+  }
+
   /** The name of a field; without one, the start of the mapping. */
   ofKey(path: readonly Step[]): FilePosition {
     const mapping = this.#node(path.slice(0, -1))

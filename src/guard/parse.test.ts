@@ -98,6 +98,12 @@ describe('the parser', () => {
     expect(await checkText('SELECT id FROM content.genre', RULES)).toMatchObject({ ok: true })
   })
 
+  it('rejects a text whose tree would keep the event loop busy', async () => {
+    const constants = (count: number) => `SELECT ${'1,'.repeat(count)}1`
+    expect((await problems(constants(120_000)))[0]?.message).toContain('too large')
+    expect(await problems(constants(60_000))).toEqual([])
+  })
+
   it('checks many texts at once, each with its own result', async () => {
     const texts = Array.from({ length: 50 }, (_, n) =>
       n % 2 === 0 ? `SELECT ${n} AS a` : `SELECT pg_sleep(${n})`,

@@ -147,7 +147,7 @@ function shapeProblem(sql: string, parsed: Parsed): QueryProblem {
 function tooDeep(sql: string): QueryProblem {
   return {
     code: 'SOURCE_REFUSED',
-    message: 'The query is nested too deeply or contains too long a chain of operators.',
+    message: 'The query is too large, nested too deeply or contains too long a chain of operators.',
     hint: 'Split it with WITH, or use = ANY (ARRAY[…]) and concat() instead of long chains.',
     position: positionAt(sql, 0),
   }

@@ -11,13 +11,13 @@ import { loadModule, parseSync, SqlError } from 'libpg-query'
 // texts are parsed four times faster without it. Nothing else here is WebAssembly.
 setFlagsFromString('--liftoff-only')
 await loadModule()
-parentPort.on('message', ({ sql, maxDepth }) => parentPort.postMessage(answer(sql, maxDepth)))
+parentPort.on('message', ({ sql, limits }) => parentPort.postMessage(answer(sql, limits)))
 parentPort.postMessage({ kind: 'ready' })
 
-function answer(sql, maxDepth) {
+function answer(sql, limits) {
   try {
     const { stmts } = parseSync(sql)
-    return deeperThan(stmts, maxDepth) ? { kind: 'deep' } : { kind: 'tree', statements: stmts }
+    return exceeds(stmts, limits) ? { kind: 'deep' } : { kind: 'tree', statements: stmts }
   } catch (error) {
     if (!(error instanceof SqlError)) return { kind: 'broken', reason: String(error) }
     const { message, sqlDetails } = error
@@ -25,11 +25,13 @@ function answer(sql, maxDepth) {
   }
 }
 
-/** Without recursion, because depth is what it has to limit. */
-function deeperThan(tree, limit) {
+/** Without recursion, because depth is one of the limits. */
+function exceeds(tree, { depth: maxDepth, nodes: maxNodes }) {
   let level = [tree]
+  let nodes = 0
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true
+    nodes += level.length
+    if (depth > maxDepth || nodes > maxNodes) return true
     level = level.flatMap((value) =>
       Object.values(value).filter((inner) => inner !== null && typeof inner === 'object'),
     )

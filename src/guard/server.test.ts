@@ -45,6 +45,18 @@ describe('the server', () => {
     })
   })
 
+  it('rejects a query that is too large to parse once every star is written out', async () => {
+    const wide = Array.from({ length: 1_600 }, (_, n) => `${n} AS c${n}`).join(', ')
+    const exists = Array.from({ length: 200 }, (_, n) => `EXISTS (SELECT * FROM w) AS e${n}`).join(', ')
+    expect(await check(`WITH w AS (SELECT ${wide}) SELECT ${exists}`)).toMatchObject({
+      ok: false,
+      problems: [
+        { message: expect.stringContaining('longer than 1 MiB'), hint: expect.stringContaining('Replace *') },
+      ],
+    })
+    expect(await check(`WITH w AS (SELECT ${wide}) SELECT * FROM w`)).toMatchObject({ ok: true })
+  })
+
   it('follows views and partitions to the tables that they reach', async () => {
     const verdict = await check('SELECT s.id FROM content.film_shorter s, content.event e')
     const names = verdict.ok ? verdict.reached.map(({ schema, table }) => `${schema}.${table}`).sort() : []

@@ -85,6 +85,14 @@ async function decide(reach: Reach, { rules, relations: named }: AcceptedText): 
   const { canonical, columns, relations } = reach
   if (columns.length === 0)
     return refused(refusal('The query returns no columns.', 'Select at least one.', null))
+  if (canonical === null)
+    return refused(
+      refusal(
+        'With all columns written out, the query is longer than 1 MiB.',
+        'Replace * by the columns that are needed, above all in EXISTS and in rows.',
+        null,
+      ),
+    )
   const verdict = await checkCanonical(canonical, rules)
   const reasons = await checkReach(reach, rules)
   if (reasons.length > 0) {

@@ -328,7 +328,11 @@ export const ERRORS = {
     class: 'retry',
     means: 'Too many validations, previews or comparisons are running.',
   },
-  TOO_MANY_STREAMS: { number: 7011, class: 'retry', means: 'Too many event streams are open.' },
+  TOO_MANY_STREAMS: {
+    number: 7011,
+    class: 'retry',
+    means: 'Too many event streams are open, or too many requests wait for runs.',
+  },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is invalid.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,

@@ -12,6 +12,21 @@ export function text(least: number, most: number) {
     .refine((value) => !UNSTORABLE.test(value), 'must contain neither NUL characters nor unpaired surrogates')
 }
 
+/** Characters that change the direction of the text after them: it then looks different from what it is. */
+const REORDERING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+
+export function reordersText(value: string): boolean {
+  return REORDERING.test(value)
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+const UNPRINTABLE = /[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+/** A text on one line, in which everything that could control a terminal or begin another line is visible. */
+export function visibleLine(value: string): string {
+  return value.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** Zero-width, direction and filler characters: two names that look the same must be the same. */
 const INVISIBLE =
   /\p{Cf}|\p{Zl}|\p{Zp}|\u034f|\u115f|\u1160|\u17b4|\u17b5|[\u180b-\u180f]|\u2800|\u3164|\uffa0|[\u{e0100}-\u{e01ef}]/u

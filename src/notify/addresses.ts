@@ -11,11 +11,11 @@ const NEVER: readonly Network[] = [
   ['240.0.0.0', 4, 'ipv4'],
   ['100.100.100.200', 32, 'ipv4'],
   ['168.63.129.16', 32, 'ipv4'],
-  ['::', 128, 'ipv6'],
-  ['fe80::', 10, 'ipv6'],
-  ['ff00::', 8, 'ipv6'],
   ['fd00:ec2::', 32, 'ipv6'],
   ['fd20:ce::254', 128, 'ipv6'],
+  // 6to4 and Teredo: they contain an address of IPv4, which would be reached.
+  ['2002::', 16, 'ipv6'],
+  ['2001::', 32, 'ipv6'],
 ]
 
 /** Only if an operator listed the host: this machine and private networks. */
@@ -30,16 +30,12 @@ const INTERNAL: readonly Network[] = [
   ['fc00::', 7, 'ipv6'],
 ]
 
-/** Addresses of IPv6 that contain one of IPv4, which would be reached: 6to4, Teredo and NAT64. */
-const TUNNELS: readonly Network[] = [
-  ['2002::', 16, 'ipv6'],
-  ['2001::', 32, 'ipv6'],
-  ['64:ff9b::', 96, 'ipv6'],
-  ['64:ff9b:1::', 48, 'ipv6'],
-]
+/** What the Internet uses of IPv6. The rest is link-local, multicast, reserved, or contains an address of IPv4 (NAT64). */
+const ROUTED: readonly Network[] = [['2000::', 3, 'ipv6']]
 
-const never = listOf([...NEVER, ...TUNNELS])
+const never = listOf(NEVER)
 const internal = listOf(INTERNAL)
+const routed = listOf(ROUTED)
 
 export type AddressKind = 'public' | 'internal' | 'never'
 
@@ -48,8 +44,12 @@ export function reachOf(address: string): AddressKind {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   // BlockList checks ::ffff:a.b.c.d against the networks of IPv4 too.
   if (isIP(address) === 0 || never.check(address, family)) return 'never'
-  return internal.check(address, family) ? 'internal' : 'public'
+  if (internal.check(address, family)) return 'internal'
+  return family === 'ipv4' || MAPPED.test(address) || routed.check(address, family) ? 'public' : 'never'
 }
+
+/** An address of IPv4 in the spelling of IPv6, as the system and URLs write it. */
+const MAPPED = /^::ffff:(\d+\.[\d.]+|[\da-f]+:[\da-f]+)$/i
 
 function listOf(networks: readonly Network[]): BlockList {
   const list = new BlockList()

@@ -153,7 +153,8 @@ function codeWords(number: string | null): string | null {
 
 function shown(value: unknown): string | null {
   if (value === null || value === undefined) return null
-  const text = String(value)
+  // On one line: a line break in an error message could begin what looks like a line of its own.
+  const text = String(value).replace(/\s+/g, ' ')
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
 }
 

@@ -8,14 +8,19 @@ interface Wire {
   attachListeners(stream: Duplex): void
 }
 
+interface LimitedConfig extends pg.ClientConfig {
+  /** The largest message in bytes; not given: 64 MiB. */
+  readonly mostBytes?: number | undefined
+}
+
 /** Every connection of the product to PostgreSQL is one of these, or comes from createPool(). */
 export class LimitedClient extends pg.Client {
-  constructor(config: pg.ClientConfig = {}) {
+  constructor({ mostBytes, ...config }: LimitedConfig = {}) {
     super(config)
     const wire = (this as unknown as { connection: Wire }).connection
     const attach = wire.attachListeners.bind(wire)
     wire.attachListeners = (stream) => {
-      limitMessages(stream)
+      limitMessages(stream, mostBytes)
       attach(stream)
     }
   }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { isInTransaction, socketOf } from './client.js'
 import { lostOr } from './errors.js'
 import { STATEMENT_PREFIX } from './kept-statements.js'
+import { SMALL_MESSAGE } from './message-limit.js'
 import { CHECK_INTERVAL, type Connection, connect, SET_SESSION, Session } from './session.js'
 
 /** Closed after this long without use. */
@@ -58,7 +59,7 @@ export class KeptSessions implements SessionOpener {
 
   async open(url: string, { name, purpose }: SessionUse, signal: AbortSignal): Promise<Session> {
     const pool = `${purpose} ${url}`
-    const kept = (await this.#reuse(pool, name)) ?? (await openNew(url, name))
+    const kept = (await this.#reuse(pool, name)) ?? (await openNew(url, { name, purpose }))
     return new Session(kept.connection, signal, () => this.#leave(pool, kept))
   }
 
@@ -145,8 +146,9 @@ async function isCleaned({ client, checksClient }: Connection): Promise<boolean>
   return last?.rows.length === 0
 }
 
-async function openNew(url: string, name: string): Promise<Kept> {
-  const kept = { connection: await connect(url, IDLE_NAME), openedAt: performance.now() }
+async function openNew(url: string, { name, purpose }: SessionUse): Promise<Kept> {
+  const most = purpose === 'inspection' ? SMALL_MESSAGE : undefined
+  const kept = { connection: await connect(url, IDLE_NAME, most), openedAt: performance.now() }
   await setName(kept, name).catch(async (error) => {
     await end(kept)
     throw lostOr(error)

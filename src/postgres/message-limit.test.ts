@@ -40,6 +40,35 @@ describe('limitMessages', () => {
     await expect(through(bytes, piece)).rejects.toMatchObject({ code: 'DATABASE_MESSAGE_TOO_LARGE' })
   })
 
+  /** An error or a notice with these fields, each cut to this length. */
+  function report(type: string, lengths: readonly number[], most: number): Buffer {
+    const fields = lengths.map((length, n) => `${'SCMDHPW'[n]}${String(n).repeat(Math.min(length, most))}\0`)
+    const body = Buffer.from(`${fields.join('')}\0`)
+    const bytes = message(type, body.length)
+    body.copy(bytes, 5)
+    return bytes
+  }
+
+  it.each([1, 3, 5, 6, 7, 1000, 16_385, 65_536])(
+    'shortens the long parts of a long error or notice in pieces of %i, and nothing else',
+    async (piece) => {
+      const whole = Number.POSITIVE_INFINITY
+      const long = [5, 0, 50_000, 16_384, 16_385, 3, 70_000]
+      const short = [5, 30_000, 30_000]
+      const all = (most: number) =>
+        Buffer.concat([
+          ...honest,
+          report('E', long, most),
+          report('N', short, whole),
+          message('D', 100_000),
+          report('N', long, most),
+          report('E', long, most),
+          ...honest,
+        ])
+      expect((await through(all(whole), piece)).equals(all(16_384))).toBe(true)
+    },
+  )
+
   it('reads a length above 2 GiB correctly', async () => {
     await expect(through(message('E', 10, 0xffff_ffff), 64)).rejects.toThrow('4294967295 bytes')
   })

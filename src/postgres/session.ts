@@ -70,8 +70,9 @@ export interface Connection {
   readonly checksClient: boolean
 }
 
-export async function connect(url: string, name: string): Promise<Connection> {
+export async function connect(url: string, name: string, mostBytes?: number): Promise<Connection> {
   const client = new LimitedClient({
+    mostBytes,
     connectionString: url,
     application_name: name,
     types: AS_TEXT,

@@ -7,6 +7,7 @@ import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
+import { type BrowserHeaders, signIn } from '../support/sign-in.js'
 import { openStream } from '../support/sse.js'
 import { someTasks } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
@@ -51,6 +52,125 @@ describe('event streams', () => {
     const { api, open } = await aServer({ total: 1, perToken: 1 })
     for (let n = 0; n < 3; n++) expect((await api.get('/events?last_event_id=nonsense')).statusCode).toBe(422)
     expect((await open(TOKEN)).response.status).toBe(200)
+  })
+})
+
+describe('requests that wait for a run', () => {
+  it('are limited for each token and in all, and do not request a run that they could not wait for', async () => {
+    const api = anApi(database.loginUrl('meta'), { streams: { total: 3, perToken: 2 } })
+    const token = async () => (await api.post('/tokens', { name: 'x', role: 'operator' })).json().token
+    const [first, second] = [await token(), await token()]
+    const { id } = await aPipeline(database)
+    // There is no runner: the run does not end by itself.
+    const { run_id } = (await api.post(`/pipelines/${id}/run`)).json()
+    const ask = (bearer: string) =>
+      api.app.inject({ url: `/runs/${run_id}?wait=60s`, headers: { authorization: `Bearer ${bearer}` } })
+    /** Sends requests until this many have been refused; the others wait. */
+    const answers: { statusCode: number }[] = []
+    const waiting: Promise<void>[] = []
+    const send = async (bearer: string, requests: number, refused: number) => {
+      const before = answers.length
+      for (let n = 0; n < requests; n++) waiting.push(ask(bearer).then((answer) => void answers.push(answer)))
+      await waitFor(async () => answers.length === before + refused, { what: `${refused} refusals` })
+    }
+    await send(first, 5, 3)
+    const mine = await ask(first)
+    expect([mine.headers['retry-after'], mine.json()]).toMatchObject([
+      '10',
+      { code: 'TOO_MANY_STREAMS', hint: expect.stringContaining('API_MAX_STREAMS_PER_CALLER') },
+    ])
+    const { id: other } = await aPipeline(database)
+    const refused = await api.app.inject({
+      method: 'POST',
+      url: `/pipelines/${other}/run?wait=60s`,
+      headers: { authorization: `Bearer ${first}` },
+    })
+    expect([refused.statusCode, (await api.get(`/pipelines/${other}`)).json().status]).toEqual([429, 'IDLE'])
+    await send(second, 3, 2)
+    expect((await ask(TOKEN)).json()).toMatchObject({ hint: expect.stringContaining('API_MAX_STREAMS sets') })
+    await api.post(`/runs/${run_id}/cancel`)
+    await Promise.all(waiting)
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([429, 429, 429, 429, 429, 200, 200, 200])
+    expect((await ask(first)).json()).toMatchObject({ status: 'CANCELLED' })
+  })
+})
+
+describe('what one caller stores', () => {
+  it('is at most 500 sessions of a token; the ones that were not used for the longest time end first', async () => {
+    const api = anApi(database.loginUrl('meta'))
+    const { token } = (await api.post('/tokens', { name: 'busy', role: 'viewer' })).json()
+    const oldest = await signIn(api, { token })
+    const kept = await signIn(api, { token })
+    await database.query(
+      `INSERT INTO etl.etl_sessions (hash, token_hash, kind, key_hash, expires_at, used_at)
+       SELECT sha256(n::text::bytea), sha256($1::bytea), 'session', '\\x00', now() + interval '1 day', now() + n * interval '1 ms'
+         FROM generate_series(1, 498) AS n`,
+      [token],
+    )
+    const seen = async (headers: BrowserHeaders) =>
+      (await api.app.inject({ url: '/pipelines', headers })).statusCode
+    expect([await seen(oldest), await seen(kept)]).toEqual([200, 200])
+    await database.query(
+      "UPDATE etl.etl_sessions SET used_at = now() - interval '1 hour' WHERE id = (SELECT id FROM etl.etl_sessions WHERE token_hash = sha256($1::bytea) ORDER BY created_at LIMIT 1)",
+      [token],
+    )
+    const newest = await signIn(api, { token })
+    expect([await seen(oldest), await seen(kept), await seen(newest)]).toEqual([401, 200, 200])
+    // Codes lead to sessions, too.
+    await api.app.inject({
+      method: 'POST',
+      url: '/session/code',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const [{ count }] = (await database.query<{ count: number }>(
+      "SELECT count(*)::int AS count FROM etl.etl_sessions WHERE token_hash = sha256($1::bytea) AND kind = 'session'",
+      [token],
+    )) as [{ count: number }]
+    expect(count).toBeLessThanOrEqual(500)
+  })
+
+  it('is at most 100 requested results of a check; results of runs stay', async () => {
+    const api = anApi(database.loginUrl('meta'))
+    const { id } = await aPipeline(database)
+    const check = { name: 'some', type: 'row_count', min: 0, on_failure: 'warn' }
+    await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+      id,
+      JSON.stringify([check]),
+    ])
+    await aRunner(database)
+    const { id: runId } = await run(database, id)
+    const count = async () =>
+      database.query(
+        'SELECT (run_id IS NULL) AS requested, count(*)::int AS count FROM etl.etl_check_results WHERE pipeline_id = $1 GROUP BY 1 ORDER BY 1',
+        [id],
+      )
+    await database.query(
+      `INSERT INTO etl.etl_check_results (pipeline_id, check_name, check_type, scope, on_failure, status)
+       SELECT $1, 'some', 'row_count', 'mart', 'warn', 'passed' FROM generate_series(1, 300)`,
+      [id],
+    )
+    expect((await api.post(`/pipelines/${id}/checks/run`)).statusCode).toBe(200)
+    expect([runId, await count()]).toEqual([
+      runId,
+      [
+        { requested: false, count: 1 },
+        { requested: true, count: 100 },
+      ],
+    ])
+  })
+
+  it('is at most an evaluation of checks a second, because each may be reported to many', async () => {
+    const api = anApi(database.loginUrl('meta'))
+    const { id } = await aPipeline(database)
+    const check = { name: 'some', type: 'row_count', min: 1, on_failure: 'warn' }
+    await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+      id,
+      JSON.stringify([check]),
+    ])
+    const statuses = new Set<number>()
+    for (let n = 0; n < 200 && !statuses.has(429); n++)
+      statuses.add((await api.post(`/pipelines/${id}/checks/run`)).statusCode)
+    expect(statuses).toContain(429)
   })
 })
 

@@ -46,6 +46,17 @@ it.each([
   for (const line of api.lines) expect(JSON.stringify(line).length).toBeLessThan(20_000)
 })
 
+it('an answer of /validate quotes no condition of the plan that the planner has made large', async () => {
+  const large = "title <> repeat('y', 9900000)"
+  const answer = await api.post('/validate', {
+    source_query: `SELECT id AS film_id, title FROM content.film_work WHERE ${large}`,
+    target_table: 'analytics.filtered',
+    key_columns: ['film_id'],
+  })
+  expect(answer.json()).toMatchObject({ valid: true, plan: { scans: [{ table: 'content.film_work' }] } })
+  expect(answer.body.length).toBeLessThan(20_000)
+})
+
 it('neither does a run, in its history and in its log', async () => {
   const { id } = await aPipeline(database, { sourceQuery: QUOTING })
   await aRunner(database)

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPool, LimitedClient } from '../../src/postgres/client.js'
+import { KeptSessions } from '../../src/postgres/kept-sessions.js'
 import { Session } from '../../src/postgres/session.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
@@ -76,6 +77,33 @@ describe('a message above 64 MiB', () => {
     expect(await session.rows('SELECT 3 AS three')).toEqual([{ three: '3' }])
     await expect(session.rows(QUOTES_IT)).rejects.toMatchObject(TOO_LARGE)
     await session.close()
+  })
+
+  it('is 16 MiB for the API, which parses what it reads', async () => {
+    const kept = new KeptSessions()
+    const open = (purpose: 'inspection' | 'source') =>
+      kept.open(database.url, { name: 'vitrina-test', purpose }, new AbortController().signal)
+    const large = `SELECT length(repeat('y', ${20 * MEGABYTE})) AS length, repeat('y', ${20 * MEGABYTE}) AS text`
+    const [inspection, run] = [await open('inspection'), await open('source')]
+    await expect(inspection.rows(large)).rejects.toMatchObject(TOO_LARGE)
+    expect((await run.rows(large))[0]!.length).toBe(String(20 * MEGABYTE))
+    await Promise.all([inspection.close(), run.close()])
+    await kept.close()
+  })
+
+  it('is an error of which the beginning of each part is read', async () => {
+    const client = await connected()
+    const notices: string[] = []
+    client.on('notice', ({ message }) => void notices.push(message ?? ''))
+    await client.query(`DO $$ BEGIN RAISE NOTICE '%', repeat('n', ${MEGABYTE}); END $$`)
+    const raise = `RAISE EXCEPTION USING ERRCODE = '22P02', MESSAGE = repeat('m', 5000000), DETAIL = repeat('d', 5000000), HINT = 'Try this.'`
+    const error = await client.query(`DO $$ BEGIN ${raise}; END $$`).catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: '22P02', hint: 'Try this.', severity: 'ERROR' })
+    expect([error.message.length, error.detail.length, notices[0]!.length]).toEqual([16_384, 16_384, 16_384])
+    expect(error.where).toContain('PL/pgSQL')
+    // What follows is read as before.
+    expect((await client.query('SELECT 4 AS four')).rows).toEqual([{ four: 4 }])
+    await client.end()
   })
 
   it('passes when it is just below the limit', async () => {

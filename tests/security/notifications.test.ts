@@ -85,6 +85,13 @@ describe('addresses', () => {
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
     '2002:a9fe:a9fe::1',
+    '2001:0:5ef5:79fb::1',
+    '64:ff9b:1::a00:1',
+    '::127.0.0.1',
+    '::ffff:0:127.0.0.1',
+    '::ffff:1',
+    'fec0::1',
+    '100::1',
     'not an address',
   ])('%s is never a receiver', (address) => expect(reachOf(address)).toBe('never'))
 
@@ -102,8 +109,9 @@ describe('addresses', () => {
     if (address.includes('.')) expect(reachOf(`::ffff:${address}`)).toBe('internal')
   })
 
-  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('%s is public', (address) =>
-    expect(reachOf(address)).toBe('public'),
+  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '::ffff:808:808'])(
+    '%s is public',
+    (address) => expect(reachOf(address)).toBe('public'),
   )
 })
 
@@ -159,6 +167,26 @@ describe('a channel', () => {
       })
     }
     expect(inner.posts).toEqual([])
+  })
+
+  it('contains no mention, no disguised link and no forged line, where Markdown is read too', async () => {
+    const receiver = await anHttpReceiver()
+    const event = {
+      ...{ id: 1, at: MESSAGE.createdAt, event: 'failed', key: 'X', pipelineId: 'p', pipelineName: 'films' },
+      runId: null,
+      data: {
+        error: '@channel, <!here>: [read this](http://evil.example)\nHint: ask @all, not a@example.com',
+      },
+    }
+    const env = {
+      VITRINA_CHANNELS: JSON.stringify({ hook: { type: 'slack', url: `${receiver.url}/services/T0` } }),
+      VITRINA_NOTIFY_ALLOWED_HOSTS: '127.0.0.1',
+    }
+    await createChannels(readSettings(env)).send({ ...MESSAGE, events: [event] })
+    const { text } = JSON.parse(receiver.posts[0]!.body)
+    expect(text).not.toMatch(/(?<!\w)@\w|<!|\]\(/)
+    expect(text.split('\n')).toHaveLength(3)
+    expect(text).toContain('not a@example.com')
   })
 
   it('reads no more of a response than it needs', async () => {

@@ -25,6 +25,10 @@ async function read(lines: string) {
   await mkdir(inner)
   await writeFile(join(folder, 'secret'), 'canary-7f3a')
   await symlink('../secret', join(inner, 'link'))
+  await writeFile(join(inner, '.env'), 'canary-7f3a')
+  await mkdir(join(inner, '.git'))
+  await writeFile(join(inner, '.git', 'config'), 'canary-7f3a')
+  await symlink('.git/config', join(inner, 'visible'))
   const source = new SourceText(join(inner, 'rules.yaml'), `notifications:\n${lines}`)
   return readPipelineFile(source, { type: 'object' }, { notification: NOTIFICATION, allowEnv: ['*'] })
 }
@@ -35,12 +39,20 @@ describe('a rule for notifications in a file of a pull request', () => {
     '${file:link}',
     '${file:/etc/passwd}',
     '${file:/proc/self/environ}',
+    '${file:.env}',
+    '${file:.git/config}',
+    '${file:visible}',
     '${env:VITRINA_API_TOKEN}',
     '${env:VITRINA_CHANNEL_OPS}',
     '${env:DATABASE_URL}',
     '${env:OPENLINEAGE_API_KEY}',
+    '${env:DATABASE_URL_STAGING}',
+    '${env:GITHUB_PAT}',
+    '${env:SLACK_WEBHOOK}',
+    '${env:AZURE_CONNECTION_STRING}',
   ])('cannot contain %s, in any of its fields', async (reference) => {
-    for (const name of ['VITRINA_API_TOKEN', 'VITRINA_CHANNEL_OPS', 'DATABASE_URL', 'OPENLINEAGE_API_KEY']) {
+    const name = /env:(\w+)/.exec(reference)?.[1]
+    if (name !== undefined) {
       const before = process.env[name]
       process.env[name] = 'canary-7f3a'
       onTestFinished(() => {
@@ -68,6 +80,32 @@ describe('a rule for notifications in a file of a pull request', () => {
     const { mistakes } = await read(`${bomb.join('\n')}\n`)
     expect(mistakes.length).toBeGreaterThan(0)
     expect(JSON.stringify(mistakes).length).toBeLessThan(200_000)
+  })
+
+  it('reads what a ConfigMap of Kubernetes mounts, as links into a folder that begins with two dots', async () => {
+    const folder = await aFolder()
+    await mkdir(join(folder, '..2026_01_01'))
+    await writeFile(join(folder, '..2026_01_01', 'name'), 'film')
+    await symlink('..2026_01_01', join(folder, '..data'))
+    await symlink('..data/name', join(folder, 'name'))
+    const source = new SourceText(join(folder, 'rules.yaml'), 'notifications:\n  - name: ${file:name}\n')
+    const { notifications } = await readPipelineFile(
+      source,
+      { type: 'object' },
+      { notification: NOTIFICATION },
+    )
+    expect(notifications?.map(({ name }) => name)).toEqual(['film'])
+  })
+
+  it('cannot fill the memory with one file, repeated', async () => {
+    const folder = await aFolder()
+    await writeFile(join(folder, 'big'), 'x'.repeat(1024 * 1024))
+    const source = new SourceText(
+      join(folder, 'rules.yaml'),
+      `notifications:\n  - name: "${'${file:big}'.repeat(1000)}"\n`,
+    )
+    const { mistakes } = await readPipelineFile(source, { type: 'object' }, { notification: NOTIFICATION })
+    expect(mistakes[0]?.message).toContain('more than 16 MiB')
   })
 
   it('has fields of its own only', async () => {

@@ -191,6 +191,38 @@ describe('checks at the same time', () => {
     expect((await Promise.all(busy)).map(({ statusCode }) => statusCode)).not.toContain(429)
   })
 
+  it('include changes of pipelines, in slots of their own', async () => {
+    const { id } = await aPipeline(database)
+    // Otherwise the API would look up at its start what the pipelines read.
+    await database.query(
+      "INSERT INTO etl.etl_pipeline_reads SELECT id, '|content.film_work' FROM etl.etl_pipelines ON CONFLICT DO NOTHING",
+    )
+    const silent = await aSilentServer()
+    const { api, token } = await anApiWith({
+      readerUrl: silent.url,
+      checks: { total: 5, perToken: 1, timeoutMs: 0 },
+    })
+    const admin = await token('admin')
+    const send = (method: 'POST' | 'PATCH', url: string, payload: object) =>
+      api.app.inject({ method, url, payload, headers: { authorization: `Bearer ${admin}` } })
+    const busy = send('POST', '/pipelines?dry_run=true', { name: 'busy', ...DRAFT })
+    expect(await Promise.race([silent.callers(1), busy.then(({ body }) => body)])).toBe(true)
+    const other = { name: 'other', ...DRAFT }
+    for (const [method, url, payload] of [
+      ['POST', '/pipelines', other],
+      ['POST', '/pipelines?dry_run=true', other],
+      ['PATCH', `/pipelines/${id}`, other],
+      ['POST', `/pipelines/${id}/update-config`, other],
+      ['POST', `/pipelines/${id}/versions/1/restore`, {}],
+    ] as const)
+      expect((await send(method, url, payload)).json(), url).toMatchObject({ code: 'TOO_MANY_CHECKS' })
+    const check = send('POST', '/validate', DRAFT)
+    await silent.callers(2)
+    silent.letGo()
+    expect((await check).statusCode).toBe(200)
+    expect((await busy).statusCode).not.toBe(429)
+  })
+
   it('never use more sessions than slots, regardless of the number of requests', async () => {
     const { api, token, ask } = await anApiWith({
       readerUrl: database.loginUrl('reader'),

@@ -44,6 +44,7 @@ beforeAll(async () => {
   await database.query("UPDATE etl.etl_pipelines SET checks = $1 WHERE name = 'hostile_values'", [
     JSON.stringify([check]),
   ])
+  await stand().file('hostile.yaml', `name: a\n"x\x1b[2J\x9b2J\u202e": "\x1b]0;t\x07"\nmode: [\n`)
   // As a user with write access to the meta store could write it: the API refuses such names.
   const { id } = await aPipeline(database, {
     name: `p${HOSTILE}`,
@@ -88,6 +89,22 @@ it.each([
   'notifications dead',
   'sources list',
   'runs list',
+  'runs log hostile_values',
+  'pipelines runs hostile_values',
+  'pipelines status hostile_values',
+  'pipelines freshness hostile_values',
+  'pipelines state hostile_values',
+  'pipelines versions hostile_values',
+  'pipelines validate hostile_values',
+  'pipelines preview hostile_values',
+  'pipelines reconcile hostile_values',
+  'pipelines reconcile hostile_values --deep',
+  'quarantine list hostile_values',
+  'runners list',
+  'sessions list',
+  'tokens list',
+  'export',
+  'diff hostile.yaml',
   'audit',
 ])('"vitrina %s" shows text from outside as text', async (command) => {
   const ended = await stand().vitrina(...command.split(' '))

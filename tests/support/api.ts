@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import type { StreamLimits } from '../../src/api/routes/events.js'
 import { createServer } from '../../src/api/server.js'
 import type { CheckLimits } from '../../src/api/services/check-slots.js'
+import type { PlaceLimits } from '../../src/api/services/places.js'
 import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
 import type { PreviewTimeouts } from '../../src/inspect/read-first-rows.js'
@@ -42,7 +42,7 @@ export interface ApiOptions {
   /** Concurrent checks; not given: unlimited. */
   readonly checks?: CheckLimits
   /** Concurrent streams; not given: unlimited. */
-  readonly streams?: StreamLimits
+  readonly streams?: PlaceLimits
   /** Pipelines with their own series; not given: all. */
   readonly metricsPipelines?: number
   /** Default a century: tests write runs of any age. */

@@ -61,6 +61,25 @@ describe('bodies', () => {
     expect((await send(deep(32))).json().errors).toBeDefined()
     expect((await send(`{"name":"${'['.repeat(100)}\\""}`)).json().errors).toBeDefined()
     expect((await send(JSON.stringify({ name: 'x'.repeat(1024 * 1024) }))).statusCode).toBe(413)
+    expect((await send(`{"tags":[${'1,'.repeat(200_001)}1]}`)).json().detail).toContain(
+      'more than 200000 values',
+    )
+  })
+
+  it('get a short answer, however many mistakes they have', async () => {
+    const fields = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`x${n}`, 1]))
+    for (const [path, payload] of [
+      ['/pipelines', fields(80_000)],
+      ['/validate?quick=true', fields(80_000)],
+      ['/graph/validate', { pipelines: [fields(190_000)] }],
+    ] as const) {
+      const answer = await api.post(path, payload)
+      expect([answer.statusCode, answer.body.length < 50_000]).toEqual([422, true])
+      const { errors } = answer.json()
+      expect(errors).toHaveLength(101)
+      expect(errors.at(-1).message).toMatch(/^and \d+ more mistakes$/)
+    }
   })
 })
 

@@ -11,9 +11,12 @@ export function readBodies(app: Api): void {
     const text = readText(body as Buffer)
     if (text === '') done(null, undefined)
     else if (text === null) done(notUtf8())
-    else if (isTooDeep(text)) done(tooDeep())
-    else
-      void parseJson(request, text, (error, value) => done(error === null ? null : unreadable(text), value))
+    else {
+      const refused = refusalOf(text)
+      if (refused !== null) done(refused)
+      else
+        void parseJson(request, text, (error, value) => done(error === null ? null : unreadable(text), value))
+    }
   })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined)
@@ -32,9 +35,13 @@ function readText(body: Buffer): string | null {
 
 /** Deeper than any valid body. What JSON.parse accepts may still overflow the stack of code that walks it. */
 const MAX_DEPTH = 32
+/** More than a thousand pipelines have together. Each unknown field costs a message, and 16 MiB have room for millions. */
+const MAX_VALUES = 200_000
 
-function isTooDeep(json: string): boolean {
+/** Why a body is not read: what it would cost, whatever is in it. Null: it is read. */
+function refusalOf(json: string): Error | null {
   let depth = 0
+  let values = 0
   let inString = false
   for (let at = 0; at < json.length; at++) {
     const char = json.charCodeAt(at)
@@ -42,20 +49,26 @@ function isTooDeep(json: string): boolean {
       if (char === BACKSLASH) at++
       else if (char === QUOTE) inString = false
     } else if (char === QUOTE) inString = true
-    else if ((char === BRACKET || char === BRACE) && ++depth > MAX_DEPTH) return true
+    else if (char === COMMA && ++values > MAX_VALUES) return tooMany()
+    else if ((char === BRACKET || char === BRACE) && ++depth > MAX_DEPTH) return tooDeep()
     else if (char === BRACKET + 2 || char === BRACE + 2) depth--
   }
-  return false
+  return null
 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COMMA = 0x2c
 /** The closing ones are two characters later. */
 const BRACKET = 0x5b
 const BRACE = 0x7b
 
 function tooDeep(): Error {
   return refusal(422, `The body is nested deeper than ${MAX_DEPTH} levels.`)
+}
+
+function tooMany(): Error {
+  return refusal(422, `The body has more than ${MAX_VALUES} values.`)
 }
 
 function notUtf8(): Error {

@@ -2,8 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import type { Api } from '../schemas/type-provider.js'
 import { type CheckLimits, CheckSlots } from '../services/check-slots.js'
 
-/** A check that ends within seconds, or a comparison of all rows, which may take half an hour. */
-type CheckLength = 'short' | 'long'
+/**
+ * A check that ends within seconds, or a comparison of all rows, which may take half an hour. A change of a pipeline is
+ * checked too, before it is saved: 200 at once took every connection of the reader.
+ */
+type CheckLength = 'short' | 'long' | 'save'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,11 +16,15 @@ declare module 'fastify' {
 }
 
 /**
- * Wraps the handlers of checks, so that none runs without a slot. Long checks have their own slots and do not block
- * short ones.
+ * Wraps the handlers of checks, so that none runs without a slot. Long checks and changes have their own slots: a
+ * comparison does not block a preview, nor a preview a change.
  */
 export function holdSlots(app: Api, limits: CheckLimits): void {
-  const slots = { short: new CheckSlots(limits), long: new CheckSlots(limits) }
+  const slots = {
+    short: new CheckSlots(limits),
+    long: new CheckSlots(limits),
+    save: new CheckSlots(limits),
+  }
   app.addHook('onRoute', (route) => {
     const check = route.config?.check
     if (check === undefined) return

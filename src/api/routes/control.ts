@@ -56,19 +56,24 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
         key: request.headers['idempotency-key'],
         events: request.events,
       }
-      const { run, runs, status, replayed } =
-        wave === undefined ? await control.requestRun(input) : await control.requestWave({ ...input, wave })
-      const url = runUrl(run.id)
-      if (replayed) reply.header('idempotent-replay', 'true')
-      reply.header('location', url)
-      const together = wave === undefined ? {} : { runs: runs.map(runToWire) }
-      const answer = { id: run.pipelineId, status, run_id: run.id, url, ...together }
-      if (wait === undefined) return reply.code(202).send(answer)
-      const seen = await waiter.untilOver(run.id, enough(reply, wait))
-      const now = await control.statusOf(run.pipelineId)
-      return reply
-        .code(isOver(seen.status) ? 200 : 202)
-        .send({ ...answer, status: now, run: runToWire(seen) })
+      const requested = async () => {
+        const { run, runs, status, replayed } =
+          wave === undefined ? await control.requestRun(input) : await control.requestWave({ ...input, wave })
+        const url = runUrl(run.id)
+        if (replayed) reply.header('idempotent-replay', 'true')
+        reply.header('location', url)
+        const together = wave === undefined ? {} : { runs: runs.map(runToWire) }
+        return { id: run.pipelineId, status, run_id: run.id, url, ...together }
+      }
+      if (wait === undefined) return reply.code(202).send(await requested())
+      return waiter.inPlace(request.caller!.id, async () => {
+        const answer = await requested()
+        const seen = await waiter.untilOver(answer.run_id, enough(reply, wait))
+        const now = await control.statusOf(answer.id)
+        return reply
+          .code(isOver(seen.status) ? 200 : 202)
+          .send({ ...answer, status: now, run: runToWire(seen) })
+      })
     },
   )
 

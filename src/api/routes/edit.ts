@@ -48,6 +48,7 @@ export function editRoutes(app: Api, edit: EditService): void {
       config: rule('admin', {
         tag: TAG,
         summary: 'Creates a pipeline.',
+        check: 'save',
         problems: [409],
         body: pipelineInput,
         links: CREATED_LINKS,
@@ -74,6 +75,7 @@ export function editRoutes(app: Api, edit: EditService): void {
       config: rule('admin', {
         tag: TAG,
         summary: 'Change a pipeline: absent fields are kept, null restores the default (RFC 7396).',
+        check: 'save',
         problems: [404, 409, 412],
         body: pipelinePatch,
       }),

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { VitrinaError } from '../../model/errors.js'
 import { eventGapWire, liveEventWire } from '../schemas/event.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { EventHub } from '../services/event-hub.js'
 import { type EventFilter, EventStream } from '../services/event-stream.js'
+import { type PlaceLimits, Places } from '../services/places.js'
 import { rule } from './rule.js'
 
 const HEARTBEAT_MS = 15_000
@@ -53,24 +53,17 @@ interface Opening {
   readonly filter: EventFilter
 }
 
-export interface StreamLimits {
-  readonly total: number
-  readonly perToken: number
-}
-
-/** How long a rejected client waits; closing a tab frees its slot. */
-const RETRY_AFTER_SECONDS = 10
-
 /** The open streams: limited in total and per caller. The server ends them when it closes. */
 export class EventStreams {
   readonly #open = new Set<() => void>()
-  readonly #limits: StreamLimits
+  readonly #places: Places
   readonly #heartbeatMs: number
-  readonly #byCaller = new Map<string, number>()
-  #total = 0
 
-  constructor(limits: StreamLimits, heartbeatMs: number = HEARTBEAT_MS) {
-    this.#limits = limits
+  constructor(limits: PlaceLimits, heartbeatMs: number = HEARTBEAT_MS) {
+    this.#places = new Places(limits, {
+      what: 'open event streams',
+      remedy: 'Close one, then try again; one stream carries the events of all pipelines.',
+    })
     this.#heartbeatMs = heartbeatMs
   }
 
@@ -98,20 +91,9 @@ export class EventStreams {
 
   /** Held until the connection is closed or the response is an error. */
   #takePlace(caller: string, reply: FastifyReply): void {
-    const { total, perToken } = this.#limits
-    const mine = this.#byCaller.get(caller) ?? 0
-    if (mine >= perToken)
-      throw tooMany(`This token has ${mine} event streams open`, 'API_MAX_STREAMS_PER_CALLER')
-    if (this.#total >= total) throw tooMany(`${total} event streams are open`, 'API_MAX_STREAMS')
-    if (reply.raw.destroyed) return
-    this.#total += 1
-    this.#byCaller.set(caller, mine + 1)
-    reply.raw.once('close', () => {
-      this.#total -= 1
-      const left = this.#byCaller.get(caller)! - 1
-      if (left === 0) this.#byCaller.delete(caller)
-      else this.#byCaller.set(caller, left)
-    })
+    const free = this.#places.take(caller)
+    if (reply.raw.destroyed) free()
+    else reply.raw.once('close', free)
   }
 
   #keepAlive(request: FastifyRequest, reply: FastifyReply, stream: EventStream): void {
@@ -129,15 +111,6 @@ export class EventStreams {
     reply.raw.on('close', forget)
     if (reply.raw.destroyed) forget()
   }
-}
-
-function tooMany(fact: string, setting: string): VitrinaError {
-  return new VitrinaError(
-    'TOO_MANY_STREAMS',
-    `${fact}, which is the maximum.`,
-    `Close one, then try again; one stream carries the events of all pipelines. ${setting} sets the limit.`,
-    { facts: { retry_after_seconds: RETRY_AFTER_SECONDS } },
-  )
 }
 
 /** `missed`: events after `last` are no longer stored, or the number does not come from this database. */

@@ -211,6 +211,15 @@ describe('the log of a run', () => {
     const lines = text.body.trimEnd().split('\n')
     expect(lines).toHaveLength(2500)
     expect(lines[499]).toBe('2026-01-01T00:08:20.000000Z WARN Batch 500 done. {"key":"Key-500","attempt":1}')
+    await database.query(
+      "UPDATE etl.etl_run_log SET message = E'good\\n2026-01-01 INFO faked\\r\\x1b[2J' WHERE run_id = $1 AND message = 'Batch 2499 done.'",
+      [runId],
+    )
+    const hostile = (await api.get(`/runs/${runId}/log.txt`)).body.trimEnd().split('\n')
+    expect([hostile.length, hostile[2498]]).toEqual([
+      2500,
+      expect.stringContaining('good\\u000a2026-01-01 INFO faked\\u000d\\u001b[2J'),
+    ])
     const some = await api.get(`/runs/${runId}/log.txt?errors_only=true&attempt=2&q=batch`)
     expect(some.body.trimEnd().split('\n')).toHaveLength(2)
     expect((await api.get('/runs/11111111-1111-1111-1111-111111111111/log.txt')).statusCode).toBe(404)

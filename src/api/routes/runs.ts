@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { RunLogLine } from '../../model/history.js'
+import { visibleLine } from '../../model/text.js'
 import { pageQueryUpTo } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
 import {
@@ -50,9 +51,11 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
       schema: { params: byId, querystring: oneRunQuery, response: { 200: runDetailWire } },
     },
     async (request, reply) => {
+      const { id } = request.params
       const { wait } = request.query
-      if (wait !== undefined) await waiter.untilOver(request.params.id, enough(reply, wait))
-      return runDetailToWire(await runs.detail(request.params.id))
+      if (wait !== undefined)
+        await waiter.inPlace(request.caller!.id, () => waiter.untilOver(id, enough(reply, wait)))
+      return runDetailToWire(await runs.detail(id))
     },
   )
 
@@ -133,5 +136,5 @@ async function* textOf(pages: AsyncIterable<readonly RunLogLine[]>): AsyncGenera
 
 function lineOf({ at, level, message, fields }: RunLogLine): string {
   const facts = Object.keys(fields).length === 0 ? '' : ` ${JSON.stringify(fields)}`
-  return `${at} ${level.toUpperCase()} ${message}${facts}\n`
+  return `${visibleLine(`${at} ${level.toUpperCase()} ${message}${facts}`)}\n`
 }

@@ -52,6 +52,7 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
       config: rule('admin', {
         tag: TAG,
         summary: 'Restore an earlier version, as a new version.',
+        check: 'save',
         problems: [404, 409, 412],
       }),
       schema: {

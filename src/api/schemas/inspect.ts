@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cutText } from '../../model/cut-text.js'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
 import { line } from '../../model/text.js'
 import type {
@@ -174,11 +175,18 @@ function findingToWire({ sqlstate = null, message, hint, ...rest }: Finding): z.
   return { ...rest, message: redactText(message), hint: redactText(hint), sqlstate }
 }
 
+/** Of the condition of a scan, which contains constants of the query as the planner computed them. */
+const MOST_OF_FILTER = 1_000
+
 function planToWire({ rows, totalCost, scans, indexes }: QueryPlan): z.infer<typeof planWire> {
   return {
     rows,
     total_cost: totalCost,
-    scans: scans.map(({ isBig, ...scan }) => ({ ...scan, is_big: isBig })),
+    scans: scans.map(({ isBig, filter, ...scan }) => ({
+      ...scan,
+      filter: filter === null ? null : cutText(filter, MOST_OF_FILTER),
+      is_big: isBig,
+    })),
     indexes: [...indexes],
   }
 }

@@ -18,17 +18,19 @@ export function readFields<T>(
   path = '',
 ): ReadFields<T> {
   const draft: Record<string, unknown> = {}
-  const errors: FieldError[] = []
-  for (const [name, schema] of Object.entries(fields)) {
+  const invalid = Object.entries(fields).flatMap(([name, schema]) => {
     const parsed = schema.safeParse(Object.hasOwn(raw, name) ? raw[name] : undefined)
-    if (parsed.success) draft[name] = parsed.data
-    else
-      errors.push(
-        ...parsed.error.issues.flatMap((issue) => fieldErrors({ ...issue, path: [name, ...issue.path] })),
-      )
-  }
+    if (parsed.success) {
+      draft[name] = parsed.data
+      return []
+    }
+    return parsed.error.issues.flatMap((issue) => fieldErrors({ ...issue, path: [name, ...issue.path] }))
+  })
   const unknown = Object.keys(raw).filter((name) => !Object.hasOwn(fields, name))
-  errors.push(...unknown.map((field) => ({ field, code: 'unrecognized_keys', message: 'Unknown field' })))
+  const errors: readonly FieldError[] = [
+    ...invalid,
+    ...unknown.map((field) => ({ field, code: 'unrecognized_keys', message: 'Unknown field' })),
+  ]
   return {
     draft: draft as Partial<T>,
     errors: path === '' ? errors : errors.map((error) => ({ ...error, field: `${path}.${error.field}` })),

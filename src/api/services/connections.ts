@@ -51,8 +51,11 @@ export class ConnectionService {
 
   #usesByConnection(pipelines: readonly ConnectionUse[]): Map<string, UseOfConnection[]> {
     const found = new Map<string, UseOfConnection[]>()
-    const add = (connection: string, use: UseOfConnection) =>
-      found.set(connection, [...(found.get(connection) ?? []), use])
+    const add = (connection: string, use: UseOfConnection) => {
+      const uses = found.get(connection)
+      if (uses === undefined) found.set(connection, [use])
+      else uses.push(use)
+    }
     for (const { id, name, sourceConnection, targetConnection, target } of pipelines) {
       const source = (sourceConnection ?? MAIN_CONNECTION).toLowerCase()
       const sink = kindOf(target, this.#targets)?.kind.kind

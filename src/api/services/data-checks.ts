@@ -5,6 +5,7 @@ import { kindOf } from '../../model/target.js'
 import type { Page } from '../../ports/catalog.js'
 import type { CheckFilter, CheckStore } from '../../ports/check-store.js'
 import type { Inspector } from '../../ports/inspector.js'
+import { RateLimit } from '../auth/rate-limit.js'
 import type { PipelineRules } from './pipeline-rules.js'
 import type { PipelineService } from './pipelines.js'
 
@@ -15,9 +16,16 @@ interface DataCheckParts {
   readonly rules: PipelineRules
 }
 
+/** Each evaluation that fails is stored, and reported to every rule that asks for it. */
+const EVALUATIONS_PER_MINUTE = 60
+
 /** The data checks of pipelines and what they found. */
 export class DataCheckService {
   readonly #parts: DataCheckParts
+  readonly #evaluations = new RateLimit(EVALUATIONS_PER_MINUTE, undefined, {
+    what: 'evaluations of the checks of this pipeline',
+    setting: null,
+  })
 
   constructor(parts: DataCheckParts) {
     this.#parts = parts
@@ -45,6 +53,7 @@ export class DataCheckService {
         'Run the pipeline; its results are in GET /pipelines/{id}/checks.',
       )
     if (pipeline.checks.length > 0) {
+      this.#evaluations.take(id)
       const usual = (check: string) => store.usualRowsOf(id, check)
       await store.keepResults(id, await inspector.evaluateChecks(pipeline, usual, signal))
     }

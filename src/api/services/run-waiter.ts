@@ -1,20 +1,39 @@
 import type { Run } from '../../model/run.js'
 import { isOver } from '../../model/status.js'
 import type { EventHub, EventListener } from './event-hub.js'
+import { type PlaceLimits, Places } from './places.js'
 import type { RunService } from './runs.js'
 
-/** The polling interval without events. */
-const LOOK_MS = 1_000
+/** The polling interval without events. The hub reads the journal more often; this is for a journal that it cannot read. */
+const LOOK_MS = 5_000
 
-/** Delays a response until a run has ended. Woken by the journal, so that waiting requests do not poll. */
+/**
+ * Delays a response until a run has ended. Woken by the journal, so that waiting requests do not poll. Their number is
+ * limited: a viewer could keep 6,000 of them open, each with a connection and queries of its own.
+ */
 export class RunWaiter {
   readonly #hub: EventHub
   readonly #runs: RunService
+  readonly #places: Places
   readonly #closing = new AbortController()
 
-  constructor(hub: EventHub, runs: RunService) {
+  constructor(hub: EventHub, runs: RunService, limits: PlaceLimits) {
     this.#hub = hub
     this.#runs = runs
+    this.#places = new Places(limits, {
+      what: 'requests that wait for a run',
+      remedy: 'Wait until one has been answered, or send the request without wait.',
+    })
+  }
+
+  /** Does what the request asks for, with a place to wait: a request that gets none must not have requested a run. */
+  async inPlace<T>(caller: string, work: () => Promise<T>): Promise<T> {
+    const free = this.#places.take(caller)
+    try {
+      return await work()
+    } finally {
+      free()
+    }
   }
 
   /** Returns the run when it has ended, when `signal` aborts, or when the server closes. */

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { stringify } from 'yaml'
+import { yamlText } from '../../config/pipeline-yaml.js'
 import { machineText } from './terminal-text.js'
 
 const FORMATS = ['table', 'json', 'yaml', 'ndjson'] as const
@@ -30,7 +30,7 @@ export function isData({ output = 'table' }: FormatFlags): boolean {
 }
 
 export function printData(value: unknown, { output }: FormatFlags): void {
-  if (output === 'yaml') write(stringify(value, { lineWidth: 0 }))
+  if (output === 'yaml') write(yamlText(value))
   else if (output === 'ndjson') for (const item of itemsOf(value)) write(`${JSON.stringify(item)}\n`)
   else write(`${JSON.stringify(value, null, 2)}\n`)
 }

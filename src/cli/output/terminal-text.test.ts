@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file is about.
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { yamlText } from '../../config/pipeline-yaml.js'
 import { machineText, terminalLine, visibleText } from './terminal-text.js'
 
 const HOSTILE = [
@@ -34,10 +36,13 @@ describe('a line of the program', () => {
   })
 })
 
-describe('JSON for programs', () => {
-  it.each(HOSTILE)('%j means the same after C1 controls are escaped', (text) => {
+describe('JSON and YAML for programs', () => {
+  it.each(HOSTILE)('%j means the same after it is escaped', (text) => {
     const json = machineText(JSON.stringify({ text }))
     expect(JSON.parse(json)).toEqual({ text })
-    expect(json).not.toMatch(/[\0-\x1f\x7f-\x9f]/)
+    expect(json).not.toMatch(/[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
+    const yaml = machineText(yamlText({ [text]: [text, `${text}\nand more`] }))
+    expect(parse(yaml)).toEqual({ [text]: [text, `${text}\nand more`] })
+    expect(yaml).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
   })
 })

@@ -28,11 +28,11 @@ export function terminalLine(line: string): string {
 }
 
 /**
- * JSON and YAML keep their meaning: both libraries quote DEL and the C1 controls but leave them unescaped, and both
+ * JSON and YAML keep their meaning: DEL, the C1 controls and characters that reorder text are between quotes, and both
  * formats read the escape as the same character.
  */
 export function machineText(text: string): string {
-  return text.replace(/[\x7f-\x9f]/g, escapedAsJson)
+  return text.replace(/[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, escapedAsJson)
 }
 
 function escaped(char: string): string {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
+import { yamlText } from '../../config/pipeline-yaml.js'
 import { type Format, isData, printData } from '../output/format.js'
 import { detail, print } from '../output/print.js'
 import { printTable } from '../output/print-table.js'
@@ -34,7 +34,7 @@ async function profile(name: string, flags: Flags): Promise<void> {
   const found = await server.ask(server.api.GET('/pipelines/{id}/profile', { params }))
   if (isData(flags)) return printData(flags.checks ? found.suggested_checks : found, flags)
   if (flags.checks) {
-    process.stdout.write(machineText(stringify({ checks: found.suggested_checks }, { lineWidth: 0 })))
+    process.stdout.write(machineText(yamlText({ checks: found.suggested_checks })))
     return
   }
   printProfile(found)

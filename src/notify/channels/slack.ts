@@ -16,7 +16,15 @@ export function slackChannel(config: { readonly url: string }, { allowed }: Chan
   }
 }
 
-/** Otherwise an error message could mention everyone (<!channel>) or disguise a link. */
+/**
+ * Otherwise an error message could mention everyone (<!channel>, or @channel in Mattermost, which also reads Markdown), or
+ * disguise a link. The space that separates them has no width.
+ */
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(/(?<!\w)@(?=\w)/g, '@\u200b')
+    .replaceAll('](', ']\u200b(')
 }

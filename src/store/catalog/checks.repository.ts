@@ -6,6 +6,8 @@ import { pageOf, readCursor } from './page.js'
 
 /** Results in the history of a check. */
 const MOST_SHOWN = 20
+/** Results of a check that were requested without a run. Those of runs end with their runs. */
+const MOST_REQUESTED = 100
 
 const RESULT = `jsonb_build_object('runId', r.run_id, 'status', r.status, 'failedRows', r.failed_rows, 'sample', r.sample,
   'observed', r.observed, 'message', r.message, 'durationMs', r.duration_ms, 'over', r.scope, 'checkedAt', etl.rfc3339(r.checked_at))`
@@ -38,7 +40,14 @@ export class CatalogChecksRepository implements CheckStore {
 
   async keepResults(pipelineId: string, results: readonly CheckResult[]): Promise<void> {
     await this.#database.query(
-      `INSERT INTO etl.etl_check_results (pipeline_id, check_name, check_type, scope, on_failure, status, failed_rows, sample,
+      `WITH named AS (SELECT DISTINCT n.name FROM jsonb_to_recordset($2) AS n(name text)),
+       surplus AS (
+         DELETE FROM etl.etl_check_results WHERE id IN (
+           SELECT older.id FROM named n CROSS JOIN LATERAL (
+             SELECT r.id FROM etl.etl_check_results r
+              WHERE r.pipeline_id = $1 AND r.check_name = n.name AND r.run_id IS NULL
+              ORDER BY r.id DESC OFFSET ${MOST_REQUESTED - 1}) AS older))
+       INSERT INTO etl.etl_check_results (pipeline_id, check_name, check_type, scope, on_failure, status, failed_rows, sample,
                                           observed, message, duration_ms)
        SELECT p.id, n.name, n.type, n.over, n."onFailure", n.status, n."failedRows",
               ARRAY(SELECT jsonb_array_elements_text(n.sample)), n.observed, n.message, n."durationMs"

@@ -23,10 +23,19 @@ const USABLE = `
                                AND coalesce(t.expires_at > clock_timestamp(), true)))
     AND ($3 = 'everyone' OR CASE WHEN s.token_hash = $1 THEN 'administrator' ELSE t.id::text END = $3)`
 
-/** Two concurrent sign-ins do not wait for each other: one of them deletes it. */
-const DELETE_ENDED = `
+/** Of one token. Otherwise anyone with a token could fill the database: 6,000 sign-ins a minute, each kept for a week. */
+const MOST_OF_TOKEN = 500
+
+/**
+ * Ended ones, and those of this token that were not used for the longest time. Two concurrent sign-ins do not
+ * wait for each other: one of them deletes it.
+ */
+const deleteEnded = (token: string) => `
   DELETE FROM etl.etl_sessions WHERE hash IN (
-    SELECT hash FROM etl.etl_sessions WHERE expires_at <= clock_timestamp() FOR UPDATE SKIP LOCKED)`
+    SELECT hash FROM etl.etl_sessions WHERE expires_at <= clock_timestamp() FOR UPDATE SKIP LOCKED)
+   OR hash IN (
+    SELECT hash FROM etl.etl_sessions WHERE token_hash = ${token} AND kind = 'session'
+     ORDER BY used_at DESC, hash OFFSET ${MOST_OF_TOKEN - 1} FOR UPDATE SKIP LOCKED)`
 
 const FOREIGN_KEY_VIOLATION = '23503'
 
@@ -50,10 +59,10 @@ export class CatalogSessionsRepository implements SessionStore {
     this.#database = database
   }
 
-  /** Each sign-in deletes ended sessions, so that they do not accumulate. */
+  /** Each sign-in deletes ended and surplus sessions, so that they do not accumulate. */
   async openSession({ hash, keyHash, seconds, openedFrom, userAgent }: NewSession, tokenHash: Buffer) {
     const [row] = await this.#database.query<{ expires_at: string }>(
-      `WITH ended AS (${DELETE_ENDED}),
+      `WITH ended AS (${deleteEnded('$3')}),
             fresh AS (SELECT gen_random_uuid() AS id)
        INSERT INTO etl.etl_sessions (id, family, hash, key_hash, token_hash, kind, expires_at, opened_from, user_agent)
        SELECT id, id, $1, $2, $3, 'session', clock_timestamp() + make_interval(secs => $4), $5, $6 FROM fresh
@@ -90,7 +99,7 @@ export class CatalogSessionsRepository implements SessionStore {
 
   createCode({ hash, tokenHash, seconds, session }: NewCode): Promise<string | null> {
     return this.#insert(
-      `WITH ended AS (${DELETE_ENDED}),
+      `WITH ended AS (${deleteEnded('$2')}),
             made_by AS (SELECT id, family, expires_at FROM etl.etl_sessions WHERE id = $4::uuid)
        INSERT INTO etl.etl_sessions (hash, token_hash, kind, parent, family, expires_at)
        SELECT $1, $2, 'code', m.id, m.family, least(clock_timestamp() + make_interval(secs => $3), m.expires_at)
