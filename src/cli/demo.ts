@@ -83,9 +83,9 @@ type Prepared = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: r
 
 async function prepareDemo(settings: MainSettings): Promise<Prepared> {
   // Not at the top: every other command would wait for modules that it does not use.
-  const { addDemoPipelines, loadCinema, readDemoPipelines } = await import('../main/demo-data.js')
+  const { addDemoPipelines, loadDemoSample, readDemoPipelines } = await import('../main/demo-data.js')
   step('Loading the sample data if it is missing')
-  const counts = await loadCinema(settings)
+  const counts = await loadDemoSample(settings)
   detail(
     `${counts['content.film_work']} films, ${counts['content.person']} people, ${counts['ugc.ratings']} ratings, ${counts['ugc.views']} views`,
   )

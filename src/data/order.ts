@@ -87,7 +87,7 @@ export function writeCursor(signature: string, { chosen, unique }: PagePosition)
   return text.length > LONGEST_CURSOR ? null : text
 }
 
-export function readCursor(cursor: string, signature: string, order: RowOrder): PagePosition {
+export function readPageCursor(cursor: string, signature: string, order: RowOrder): PagePosition {
   const parts = decode(cursor)
   if (parts === null || parts.length !== 2 + order.unique.length || parts.slice(2).includes(null))
     throw foreignCursor()

@@ -11,7 +11,7 @@ import {
   orderOf,
   type PagePosition,
   type RowOrder,
-  readCursor,
+  readPageCursor,
   signatureOf,
   writeCursor,
 } from './order.js'
@@ -36,7 +36,7 @@ export async function readRows(
   const order = orderOf(table, sort)
   const conditions = filter === undefined || filter.trim() === '' ? [] : parseFilter(filter)
   const signature = signatureOf(table, order, filter)
-  const place = cursor === undefined ? null : readCursor(cursor, signature, order)
+  const place = cursor === undefined ? null : readPageCursor(cursor, signature, order)
   const reading = { table, order, conditions }
   const found: TextRow[] = []
   for (const portion of portionsAfter(order, place)) {

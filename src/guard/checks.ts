@@ -8,7 +8,7 @@ import { isKnownType, SAMPLING } from './types.js'
 type Check = (node: Tree, walk: Findings, scope: Names) => void
 
 /** Requirements of a node beyond its kind being allowed. */
-export const CHECKS: Readonly<Record<string, Check>> = {
+export const STRUCTURE_CHECKS: Readonly<Record<string, Check>> = {
   RangeVar: checkRelation,
   FuncCall: (node, walk) => checkFunction(node, walk),
   TypeName: checkType,

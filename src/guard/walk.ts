@@ -1,10 +1,10 @@
 import type { TableName } from '../sql/identifiers.js'
 import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
-import { CHECKS } from './checks.js'
+import { STRUCTURE_CHECKS } from './checks.js'
 import type { Findings, TextFinding, WalkRules } from './findings.js'
 import { INSTEAD, NODE_NAMES, NODES } from './nodes.js'
 import type { Tree } from './parser.js'
-import { type Names, Scope } from './scope.js'
+import { NameScope, type Names } from './scope.js'
 
 /** Further findings would not help the author. */
 const MAX_FINDINGS = 20
@@ -33,7 +33,7 @@ export class Walk implements Findings {
     const [kind = '', node] = only(statement)
     this.#root = statement
     if (kind === 'SelectStmt') {
-      this.#visit(kind, node as Tree, Scope.empty())
+      this.#visit(kind, node as Tree, NameScope.empty())
       checkWrittenOut(statement, this)
     } else
       this.refuse(
@@ -61,7 +61,7 @@ export class Walk implements Findings {
         INSTEAD[kind] ?? 'Write a query that only reads.',
       )
     } else {
-      CHECKS[kind]?.(node, this, scope)
+      STRUCTURE_CHECKS[kind]?.(node, this, scope)
       this.#fields(fields, node, kind === 'SelectStmt' ? this.#with(node, scope) : scope)
     }
     this.#place = outer

@@ -1,15 +1,15 @@
 import type { Tree } from './parser.js'
-import { Scope } from './scope.js'
+import { NameScope } from './scope.js'
 
 /** The number of tables that a WITH query expands to wherever it is referenced. */
-type Counts = Scope<() => number>
+type Counts = NameScope<() => number>
 
 /**
  * The number of tables in the planner's view. It expands a WITH query that is NOT MATERIALIZED wherever it is referenced:
  * thirty of them, each referencing the previous one twice, are a billion tables, and no time-out stops the planner in time.
  */
 export function tablesWrittenOut(statement: Tree): number {
-  return count(statement, Scope.empty())
+  return count(statement, NameScope.empty())
 }
 
 function count(value: unknown, scope: Counts): number {

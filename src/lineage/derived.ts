@@ -12,14 +12,14 @@ export interface Derived {
   readonly unresolved: string | null
 }
 
-export interface Field {
+export interface DerivedField {
   readonly name: string
   readonly derived: Derived
 }
 
 /** Columns in order. `open`: why there may be more of them, at unknown positions. */
 export interface Table {
-  readonly fields: readonly Field[]
+  readonly fields: readonly DerivedField[]
   readonly open: string | null
 }
 

@@ -2,7 +2,7 @@ import { AGGREGATES, type Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, strongest, textIn, union, unresolved, type ValueKind } from './derived.js'
 import { columnOfItem, findColumn, findItem, type Item, type Scope, wholeRow } from './scope.js'
 import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
-import type { QueryContext, Work } from './work.js'
+import type { LineageWork, QueryContext } from './work.js'
 
 /** The context of an expression. */
 export interface ExpressionContext extends QueryContext {
@@ -19,7 +19,11 @@ export interface Expression {
 }
 
 /** Where the value of an expression comes from. */
-export function derive(work: Work, { value, text = null }: Expression, here: ExpressionContext): Derived {
+export function derive(
+  work: LineageWork,
+  { value, text = null }: Expression,
+  here: ExpressionContext,
+): Derived {
   const found = nodeOf(value)
   if (found.kind === 'ColumnRef') return resolve(found.node, here)
   const gathered = new Gathering(work, here)
@@ -52,13 +56,13 @@ export function itemNamed(names: readonly string[], scope: Scope): Item | null {
 
 /** Everything that an expression depends on. */
 class Gathering {
-  readonly #work: Work
+  readonly #work: LineageWork
   readonly #here: ExpressionContext
   readonly #parts: Derived[] = []
   readonly #replacements = new Map<number, string>()
   #own: ValueKind = 'constant'
 
-  constructor(work: Work, here: ExpressionContext) {
+  constructor(work: LineageWork, here: ExpressionContext) {
     this.#work = work
     this.#here = here
   }

@@ -1,13 +1,21 @@
 import type { Tree } from '../guard/index.js'
-import { columnOf, type Derived, type Field, renamed, type Table, union, unresolved } from './derived.js'
+import {
+  columnOf,
+  type Derived,
+  type DerivedField,
+  renamed,
+  type Table,
+  union,
+  unresolved,
+} from './derived.js'
 import { derive, type ExpressionContext } from './expression.js'
 import { functionItem } from './function-item.js'
 import { allColumns, fieldNames, type Item, namedIn, type Scope } from './scope.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { QueryContext, Work } from './work.js'
+import type { LineageWork, QueryContext } from './work.js'
 
 /** The items of FROM, from left to right: with LATERAL each can refer to those before it. */
-export function itemsOf(work: Work, list: unknown, place: QueryContext): Item[] {
+export function itemsOf(work: LineageWork, list: unknown, place: QueryContext): Item[] {
   const items: Item[] = []
   for (const value of listOf(list)) items.push(...itemsOfOne(work, value, { ...place, before: items }))
   return items
@@ -16,7 +24,7 @@ export function itemsOf(work: Work, list: unknown, place: QueryContext): Item[] 
 /** A place in a FROM clause, with the items before it. */
 type PlaceInFrom = QueryContext & { readonly before: readonly Item[] }
 
-function itemsOfOne(work: Work, value: unknown, { before, ...place }: PlaceInFrom): Item[] {
+function itemsOfOne(work: LineageWork, value: unknown, { before, ...place }: PlaceInFrom): Item[] {
   const { kind, node } = nodeOf(value)
   const beside: ExpressionContext = {
     ...place,
@@ -30,7 +38,7 @@ function itemsOfOne(work: Work, value: unknown, { before, ...place }: PlaceInFro
   return [functionItem(work, { kind, node }, beside)]
 }
 
-function relation(work: Work, node: Tree, { queries }: QueryContext): Item {
+function relation(work: LineageWork, node: Tree, { queries }: QueryContext): Item {
   const table = String(node.relname)
   const schema = node.schemaname === undefined ? null : String(node.schemaname)
   const query = schema === null ? queries.get(table) : undefined
@@ -38,7 +46,7 @@ function relation(work: Work, node: Tree, { queries }: QueryContext): Item {
   if (schema === null) return item(aliasOf(node, table), { fields: [], open: `"${table}" is not known` })
   const known = work.columns(schema, table)
   const fields = (known ?? []).map(
-    (column): Field => ({ name: column, derived: columnOf({ schema, table, column }) }),
+    (column): DerivedField => ({ name: column, derived: columnOf({ schema, table, column }) }),
   )
   const open = known === null ? `the columns of ${schema}.${table} are not known` : null
   const alias = aliasOf(node, table)
@@ -50,7 +58,7 @@ function relation(work: Work, node: Tree, { queries }: QueryContext): Item {
   }
 }
 
-function subselect(work: Work, node: Tree, beside: ExpressionContext): Item {
+function subselect(work: LineageWork, node: Tree, beside: ExpressionContext): Item {
   const outer: Scope | null = node.lateral === true ? beside.scope : beside.outer
   const table = work.select(nodeOf(node.subquery).node, { queries: beside.queries, outer })
   return item(aliasOf(node, null), table)
@@ -84,7 +92,7 @@ interface JoinSides {
   readonly right: readonly Item[]
 }
 
-function join(work: Work, node: Tree, { before, ...place }: PlaceInFrom): Item[] {
+function join(work: LineageWork, node: Tree, { before, ...place }: PlaceInFrom): Item[] {
   const left = itemsOfOne(work, node.larg, { ...place, before })
   const right = itemsOfOne(work, node.rarg, { ...place, before: [...before, ...left] })
   const sides = [...left, ...right]
@@ -106,13 +114,15 @@ interface Sides {
 }
 
 /** The columns of USING once, then the others. The sides keep their names unless the join has an alias. */
-function joined(work: Work, node: Tree, { left, right, merged }: Sides): Item[] {
+function joined(work: LineageWork, node: Tree, { left, right, merged }: Sides): Item[] {
   const others = (side: readonly Item[]) => {
     const { fields, open } = allColumns(side)
     return { fields: fields.filter(({ name }) => !merged.includes(name)), open }
   }
   const [first, second] = [others(left), others(right)]
-  const fields = merged.map((name): Field => ({ name, derived: mergedColumn(node, name, { left, right }) }))
+  const fields = merged.map(
+    (name): DerivedField => ({ name, derived: mergedColumn(node, name, { left, right }) }),
+  )
   const whole = work.limited({
     fields: [...fields, ...first.fields, ...second.fields],
     open: first.open ?? second.open,

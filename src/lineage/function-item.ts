@@ -1,9 +1,9 @@
 import type { Tree } from '../guard/index.js'
-import { CONSTANT, type Derived, type Field, renamed, union } from './derived.js'
+import { CONSTANT, type Derived, type DerivedField, renamed, union } from './derived.js'
 import { derive, type ExpressionContext } from './expression.js'
 import type { Item } from './scope.js'
 import { childrenOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { Work } from './work.js'
+import type { LineageWork } from './work.js'
 
 /** Functions whose columns have fixed names. */
 const OUT: Readonly<Record<string, readonly string[]>> = {
@@ -21,7 +21,7 @@ const OF_A_TYPE = /^(unnest|jsonb?_populate_record(set|_valid)?)$/
 
 /** A function in FROM: its output depends on its arguments. */
 export function functionItem(
-  work: Work,
+  work: LineageWork,
   { kind, node }: { kind: string; node: Tree },
   here: ExpressionContext,
 ): Item {
@@ -70,7 +70,7 @@ interface CallsAt {
   readonly alias: string | null
 }
 
-function columnsOfCalls(work: Work, calls: readonly Call[], { node, here, alias }: CallsAt) {
+function columnsOfCalls(work: LineageWork, calls: readonly Call[], { node, here, alias }: CallsAt) {
   const given = calls.map((call) =>
     computed(derive(work, { value: call.value, text: saidOf(work, call) }, here)),
   )
@@ -78,7 +78,7 @@ function columnsOfCalls(work: Work, calls: readonly Call[], { node, here, alias 
     const defined = call.columns.length > 0 ? call.columns : calls.length === 1 ? listOf(node.coldeflist) : []
     const names =
       defined.length > 0 ? defined.map(columnDefName) : outNames(call, calls.length === 1 ? alias : null)
-    return names.map((name): Field => ({ name, derived: given[n]! }))
+    return names.map((name): DerivedField => ({ name, derived: given[n]! }))
   })
   const rest = all(given)
   if (node.ordinality === true) fields.push({ name: 'ordinality', derived: rest })
@@ -90,7 +90,7 @@ function columnsOfCalls(work: Work, calls: readonly Call[], { node, here, alias 
   }
 }
 
-function saidOf(work: Work, { location }: Call) {
+function saidOf(work: LineageWork, { location }: Call) {
   return location === null
     ? null
     : (replaced: ReadonlyMap<number, string>) => work.text.call(location, replaced)
@@ -110,13 +110,13 @@ function columnDefName(value: Tree): string {
 }
 
 /** XMLTABLE and JSON_TABLE declare their columns. */
-function columnsOfTable(work: Work, node: Tree, here: ExpressionContext) {
+function columnsOfTable(work: LineageWork, node: Tree, here: ExpressionContext) {
   const rest = all(
     childrenOf(node)
       .filter(({ kind }) => kind !== 'Alias')
       .map(({ kind, node: child }) => derive(work, { value: { [kind]: child } }, here)),
   )
-  const fields = definedNames(node.columns).map((name): Field => ({ name, derived: rest }))
+  const fields = definedNames(node.columns).map((name): DerivedField => ({ name, derived: rest }))
   return { fields, rest, open: null }
 }
 

@@ -1,9 +1,9 @@
 import type { Tree } from '../guard/index.js'
 import type { ColumnLineage, QueryLineage } from '../model/lineage.js'
-import type { Field } from './derived.js'
+import type { DerivedField } from './derived.js'
 import { select } from './select.js'
 import { nodeOf } from './tree.js'
-import { type KnownColumns, TooComplex, Work } from './work.js'
+import { type KnownColumns, LineageWork, TooComplex } from './work.js'
 
 /**
  * Where the columns of a query come from, based on its text and the columns of its tables. Pure: needs no server. What
@@ -11,7 +11,7 @@ import { type KnownColumns, TooComplex, Work } from './work.js'
  * The text must have passed the guard, so that every table has its schema.
  */
 export function lineageOf(sql: string, statement: Tree, columns: KnownColumns): QueryLineage {
-  const work = new Work(sql, columns, select)
+  const work = new LineageWork(sql, columns, select)
   try {
     const table = work.select(nodeOf(statement).node, { queries: new Map(), outer: null })
     return {
@@ -26,7 +26,7 @@ export function lineageOf(sql: string, statement: Tree, columns: KnownColumns): 
   }
 }
 
-function toColumn({ name, derived }: Field): ColumnLineage {
+function toColumn({ name, derived }: DerivedField): ColumnLineage {
   return {
     name,
     kind: derived.unresolved === null ? derived.kind : 'unresolved',

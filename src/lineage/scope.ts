@@ -1,5 +1,5 @@
 import type { SourceColumn } from '../model/lineage.js'
-import { columnOf, type Derived, type Field, type Table, union, unresolved } from './derived.js'
+import { columnOf, type Derived, type DerivedField, type Table, union, unresolved } from './derived.js'
 
 /** An item of FROM, under the name that the rest of the query uses for it. */
 export interface Item extends Table {
@@ -88,5 +88,5 @@ export function namedIn(items: readonly Item[], name: string): Derived {
 }
 
 export function fieldNames(items: readonly Item[]): string[] {
-  return allColumns(items).fields.map(({ name }: Field) => name)
+  return allColumns(items).fields.map(({ name }: DerivedField) => name)
 }

@@ -1,16 +1,16 @@
 import type { Tree } from '../guard/index.js'
 import type { ColumnUse } from '../model/lineage.js'
 import { columnName } from './column-name.js'
-import { type Derived, either, type Field, type Table, union, unresolved } from './derived.js'
+import { type Derived, type DerivedField, either, type Table, union, unresolved } from './derived.js'
 import { derive, type ExpressionContext, itemNamed } from './expression.js'
 import { itemsOf } from './from.js'
 import { allColumns, findColumn, type Scope } from './scope.js'
 import { endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import { withQueries } from './with-queries.js'
-import type { QueryContext, Work } from './work.js'
+import type { LineageWork, QueryContext } from './work.js'
 
 /** The columns that a SELECT returns. Row filters are recorded on the way. */
-export function select(work: Work, node: Tree, place: QueryContext): Table {
+export function select(work: LineageWork, node: Tree, place: QueryContext): Table {
   const within: QueryContext = { ...place, queries: withQueries(work, node, place) }
   if (isSetOperation(node)) return setOperation(work, node, within)
   if (node.valuesLists !== undefined) return values(work, node, within)
@@ -29,7 +29,7 @@ function isSetOperation({ op }: Tree): boolean {
   return op !== undefined && op !== 'SETOP_NONE'
 }
 
-function setOperation(work: Work, node: Tree, place: QueryContext): Table {
+function setOperation(work: LineageWork, node: Tree, place: QueryContext): Table {
   const left = work.select(node.larg as Tree, place)
   const right = work.select(node.rarg as Tree, place)
   const table = node.op === 'SETOP_UNION' ? unionOf(work, left, right) : keptBy(work, left, right)
@@ -38,7 +38,7 @@ function setOperation(work: Work, node: Tree, place: QueryContext): Table {
   return table
 }
 
-function unionOf(work: Work, left: Table, right: Table): Table {
+function unionOf(work: LineageWork, left: Table, right: Table): Table {
   const open = left.open ?? right.open
   return work.limited({
     open,
@@ -50,19 +50,19 @@ function unionOf(work: Work, left: Table, right: Table): Table {
 }
 
 /** EXCEPT and INTERSECT return rows of the left side; the right side only filters them. */
-function keptBy(work: Work, left: Table, right: Table): Table {
+function keptBy(work: LineageWork, left: Table, right: Table): Table {
   for (const { derived } of [...left.fields, ...right.fields]) work.shaping.add(derived, 'filter')
   return left
 }
 
-function values(work: Work, node: Tree, place: QueryContext): Table {
+function values(work: LineageWork, node: Tree, place: QueryContext): Table {
   const scope: Scope = { items: [], outer: place.outer, windows: new Map() }
   const rows = listOf(node.valuesLists).map((row) =>
     listOf((row.List as Tree | undefined)?.items).map((value) =>
       derive(work, { value }, { ...place, scope }),
     ),
   )
-  const fields = (rows[0] ?? []).map((_, n): Field => {
+  const fields = (rows[0] ?? []).map((_, n): DerivedField => {
     const column = rows.flatMap((row) => row[n] ?? [])
     const kind = column.some((one) => one.kind !== 'constant') ? 'expression' : 'constant'
     return { name: `column${n + 1}`, derived: { ...column[0]!, kind, sources: union(column) } }
@@ -75,7 +75,7 @@ function windowsOf(node: Tree): ReadonlyMap<string, unknown> {
   return new Map(windows.map((window) => [String(window.name), window]))
 }
 
-function targets(work: Work, node: Tree, here: ExpressionContext): Table {
+function targets(work: LineageWork, node: Tree, here: ExpressionContext): Table {
   const parts = listOf(node.targetList).map((value) => target(work, nodeOf(value).node, here))
   return work.limited({
     fields: parts.flatMap(({ fields }) => fields),
@@ -83,7 +83,7 @@ function targets(work: Work, node: Tree, here: ExpressionContext): Table {
   })
 }
 
-function target(work: Work, node: Tree, here: ExpressionContext): Table {
+function target(work: LineageWork, node: Tree, here: ExpressionContext): Table {
   const star = starOf(node.val, here)
   if (star !== null) return star
   const given = node.name === undefined ? null : String(node.name)
@@ -115,7 +115,7 @@ function starOf(value: unknown, { scope }: ExpressionContext): Table | null {
 
 type HereWithTable = ExpressionContext & { readonly table: Table }
 
-function shape(work: Work, node: Tree, { table, ...here }: HereWithTable): void {
+function shape(work: LineageWork, node: Tree, { table, ...here }: HereWithTable): void {
   const note = (value: unknown, use: ColumnUse) => work.shaping.add(derive(work, { value }, here), use)
   if (node.whereClause !== undefined) note(node.whereClause, 'filter')
   if (node.havingClause !== undefined) note(node.havingClause, 'filter')
@@ -127,12 +127,12 @@ function shape(work: Work, node: Tree, { table, ...here }: HereWithTable): void 
 }
 
 /** A name of the input takes precedence over one of the output here. */
-function grouped(work: Work, value: unknown, { table, ...here }: HereWithTable): Derived {
+function grouped(work: LineageWork, value: unknown, { table, ...here }: HereWithTable): Derived {
   const derived = derive(work, { value }, here)
   return derived.unresolved === null ? derived : (called(value, table) ?? derived)
 }
 
-function sortShape(work: Work, node: Tree, { table, ...here }: HereWithTable): void {
+function sortShape(work: LineageWork, node: Tree, { table, ...here }: HereWithTable): void {
   for (const value of listOf(node.sortClause)) {
     const key = nodeOf(value).node.node
     work.shaping.add(placed(key, table) ?? called(key, table) ?? derive(work, { value: key }, here), 'sort')

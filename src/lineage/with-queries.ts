@@ -1,13 +1,13 @@
 import type { Tree } from '../guard/index.js'
-import { type Derived, type Field, renamed, type Table, union, unresolved } from './derived.js'
+import { type Derived, type DerivedField, renamed, type Table, union, unresolved } from './derived.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { QueryContext, WithQueries, Work } from './work.js'
+import type { LineageWork, QueryContext, WithQueries } from './work.js'
 
 /** A column may need a round for each column before it; further rounds change nothing. */
 const MOST_ROUNDS = 20
 
 /** The names defined by WITH, each analysed on first use, or at the latest here. */
-export function withQueries(work: Work, node: Tree, place: QueryContext): WithQueries {
+export function withQueries(work: LineageWork, node: Tree, place: QueryContext): WithQueries {
   const clause = node.withClause as Tree | undefined
   if (clause === undefined) return place.queries
   const queries = new Map(place.queries)
@@ -27,7 +27,7 @@ export function withQueries(work: Work, node: Tree, place: QueryContext): WithQu
 }
 
 class WithQuery {
-  readonly #work: Work
+  readonly #work: LineageWork
   readonly #node: Tree
   readonly #place: QueryContext
   #known: Table | null = null
@@ -35,7 +35,11 @@ class WithQuery {
   #isReading = false
   #isRecursive = false
 
-  constructor(work: Work, node: Tree, { mayRecur, ...place }: QueryContext & { readonly mayRecur: boolean }) {
+  constructor(
+    work: LineageWork,
+    node: Tree,
+    { mayRecur, ...place }: QueryContext & { readonly mayRecur: boolean },
+  ) {
     this.#work = work
     this.#node = node
     this.#place = place
@@ -90,13 +94,13 @@ class WithQuery {
   }
 
   /** SEARCH … SET column: an order that depends on the columns that it names. */
-  #searchColumns(fields: readonly Field[]): Field[] {
+  #searchColumns(fields: readonly DerivedField[]): DerivedField[] {
     const search = this.#node.search_clause as Tree | undefined
     if (search === undefined) return []
     return [{ name: String(search.search_seq_column), derived: computedOf(fields, search.search_col_list) }]
   }
 
-  #cycleColumns(fields: readonly Field[]): Field[] {
+  #cycleColumns(fields: readonly DerivedField[]): DerivedField[] {
     const cycle = this.#node.cycle_clause as Tree | undefined
     if (cycle === undefined) return []
     const derived = computedOf(fields, cycle.cycle_col_list)
@@ -104,7 +108,7 @@ class WithQuery {
   }
 }
 
-function computedOf(fields: readonly Field[], names: unknown): Derived {
+function computedOf(fields: readonly DerivedField[], names: unknown): Derived {
   const parts = namesOf(names).flatMap((name) => fields.filter((field) => field.name === name))
   return {
     kind: 'expression',

@@ -24,7 +24,7 @@ const MOST_COLUMNS = 1_664
 export class TooComplex extends Error {}
 
 /** State shared by all parts of one analysis. */
-export class Work {
+export class LineageWork {
   readonly text: QueryText
   readonly columns: KnownColumns
   /** Passed in, because FROM, expressions and SELECT depend on each other. */
@@ -35,7 +35,7 @@ export class Work {
   constructor(
     sql: string,
     columns: KnownColumns,
-    select: (work: Work, node: Tree, place: QueryContext) => Table,
+    select: (work: LineageWork, node: Tree, place: QueryContext) => Table,
   ) {
     this.text = new QueryText(sql)
     this.columns = columns

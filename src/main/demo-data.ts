@@ -26,7 +26,7 @@ interface TaskField {
 }
 
 /** Loads the sample data unless it already has films. Returns the row counts. */
-export async function loadCinema(settings: MainSettings): Promise<Counts> {
+export async function loadDemoSample(settings: MainSettings): Promise<Counts> {
   return withClient(settings.DATABASE_URL, loadSample)
 }
 

@@ -9,7 +9,7 @@ import { asVitrinaError } from './as-vitrina-error.js'
 import { withClient } from './connect.js'
 import { type DoctorResult, failed, ok, warning } from './doctor-result.js'
 import type { MainSettings } from './environment.js'
-import { addressOf } from './probe.js'
+import { shownAddress } from './probe.js'
 
 const MIGRATE = 'Run "vitrina migrate".'
 
@@ -17,7 +17,7 @@ export async function examineDatabase(settings: MainSettings): Promise<DoctorRes
   try {
     return await withClient(settings.DATABASE_URL, async (client) => {
       const findings = [
-        ok('database', `responds at ${addressOf(settings.DATABASE_URL)}`),
+        ok('database', `responds at ${shownAddress(settings.DATABASE_URL)}`),
         ...(await examineServer(client, settings.DATABASE_URL)),
         await examineMigrations(client),
       ]

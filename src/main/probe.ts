@@ -27,7 +27,7 @@ export async function probeDatabase(
   const known = {
     name,
     kind: 'postgresql',
-    address: addressOf(urls[0]!),
+    address: shownAddress(urls[0]!),
     logins: urls.map((url) => decodeURIComponent(new URL(url).username)).filter((login) => login !== ''),
     allowLists,
   }
@@ -63,7 +63,7 @@ export async function probeSink(kind: SinkKind, timeoutMs = TIMEOUT_MS): Promise
 }
 
 /** Without login and password, for people to read. */
-export function addressOf(url: string): string {
+export function shownAddress(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`
 }

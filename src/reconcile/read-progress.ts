@@ -9,7 +9,7 @@ import { incrementalKeys, type Pipeline } from '../model/pipeline.js'
 import { beyond, type Column } from '../sql/selection.js'
 
 /** A part of the source and how much of it the pipeline has read. */
-export interface ReadPart {
+export interface ReadRange {
   /** SQL on a row of the query. A row belongs to the first part whose condition is true. */
   readonly where: string
   /** Every row; none; or those that have not changed since a moment. */
@@ -18,7 +18,7 @@ export interface ReadPart {
 
 /** How much of the source a pipeline has processed. A difference beyond that is on its way, not drift. */
 export interface ReadProgress {
-  readonly parts: readonly ReadPart[]
+  readonly parts: readonly ReadRange[]
   /** The next run removes a row that changed since then and left the result. Null: this pipeline does not find removals by row version. */
   readonly leavesSince: Moment | null
   /** Every run compares every row, and so repairs rows that it wrote itself and that no longer match the source. */
@@ -96,7 +96,7 @@ function partsByCursor(
   { pipeline, columns, key }: ProgressFacts,
   checkpoint: Checkpoint,
   isUnderWay: boolean,
-): ReadPart[] {
+): ReadRange[] {
   const modified = incrementalKeys(pipeline, columns)
   if (modified.length > 1 && checkpoint.key !== null)
     return partsBySeveralKeys(modified, columns, checkpoint.key)
@@ -123,7 +123,7 @@ function partsBySeveralKeys(
   names: readonly string[],
   columns: readonly Column[],
   checkpoint: string,
-): ReadPart[] {
+): ReadRange[] {
   const passed = columns
     .filter(({ name }) => names.includes(name))
     .map((column) => `(${beyond({ columns: [column] }, '<=', [checkpoint])}) IS NOT FALSE`)
@@ -138,7 +138,7 @@ function partsByVersion(
   { pipeline, key }: ProgressFacts,
   position: Position,
   isUnderWay: boolean,
-): ReadPart[] {
+): ReadRange[] {
   const isFull = pipeline.mode === 'full'
   const done = (isFull ? position.read?.source : position.xmin) ?? null
   const { pass } = position
@@ -146,7 +146,7 @@ function partsByVersion(
     // Without a record of what was read, no difference counts as on its way unless a run is about to read.
     return [{ where: 'true', read: done ?? (isUnderWay ? 'none' : 'all') }]
   const since = (isFull ? pass.begun?.source : position.xminNext) ?? null
-  const rest: ReadPart = { where: 'true', read: done ?? 'none' }
+  const rest: ReadRange = { where: 'true', read: done ?? 'none' }
   return since === null || pass.after === null
     ? [rest]
     : [{ where: beyond({ columns: key }, '<=', pass.after), read: since }, rest]

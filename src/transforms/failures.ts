@@ -20,7 +20,7 @@ export function raised(answer: Raised, columns: readonly string[], limits: Limit
 }
 
 /** The result cannot be written to the mart. */
-export function refused(answer: Refused): VitrinaError {
+export function resultRefused(answer: Refused): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_RESULT',
     `The result of transform "${answer.transform}" cannot be written: ${answer.what}.${sampleOf(answer)}`,

@@ -10,7 +10,7 @@ import {
   notLoaded,
   notStarted,
   raised,
-  refused,
+  resultRefused,
   tookTooLong,
   tookTooMuch,
 } from './failures.js'
@@ -166,7 +166,7 @@ export class Segment {
   }
 
   #errorOf(answer: Extract<HostAnswer, { op: 'failed' | 'refused' }>): Error {
-    if (answer.op === 'refused') return refused(answer)
+    if (answer.op === 'refused') return resultRefused(answer)
     const step = this.#plan.steps.findIndex(({ name }) => name === answer.transform)
     const columns = step > 0 ? this.#plan.steps[step - 1]!.columns : this.#plan.columns
     return raised(

@@ -8,10 +8,10 @@ import {
   deadToWire,
   ruleChange,
   ruleInput,
+  ruleSpecOf,
   rulesWire,
   ruleToWire,
   ruleWire,
-  specOf,
   testInput,
   testToWire,
   testWire,
@@ -48,7 +48,7 @@ function ruleRoutes(app: Api, notifications: NotificationService): void {
       schema: { body: ruleInput, response: { 201: ruleWire } },
     },
     async (request, reply) => {
-      const made = await notifications.create(specOf(request.body), authorOf(request))
+      const made = await notifications.create(ruleSpecOf(request.body), authorOf(request))
       reply.code(201).header('location', `${PREFIX}/notifications/${made.id}`)
       return ruleToWire(made)
     },

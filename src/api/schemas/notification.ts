@@ -147,7 +147,7 @@ export const testWire = z
   })
   .meta({ id: 'NotificationTest' })
 
-export function specOf(input: z.output<typeof ruleInput>): RuleSpec {
+export function ruleSpecOf(input: z.output<typeof ruleInput>): RuleSpec {
   return {
     name: input.name,
     enabled: input.enabled,
@@ -164,7 +164,7 @@ export function specOf(input: z.output<typeof ruleInput>): RuleSpec {
 }
 
 export function changedSpec(before: RuleSpec, change: z.output<typeof ruleChange>): RuleSpec {
-  return specOf({ ...fieldsToWire(before), ...change } as z.output<typeof ruleInput>)
+  return ruleSpecOf({ ...fieldsToWire(before), ...change } as z.output<typeof ruleInput>)
 }
 
 function fieldsToWire(spec: RuleSpec) {

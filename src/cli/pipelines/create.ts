@@ -4,7 +4,7 @@ import { formatOption, isData, jsonOption, printData } from '../output/format.js
 import { detail, print } from '../output/print.js'
 import { serverCommand } from '../program/command.js'
 import { openServer } from '../server/server.js'
-import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
+import { addFieldOptions, type FieldFlags, fieldsOfFlags } from './fields.js'
 
 export function addCreate(pipelines: Command): void {
   addFieldOptions(
@@ -24,7 +24,7 @@ export function addCreate(pipelines: Command): void {
 }
 
 async function create({ disabled, ...flags }: FieldFlags & { disabled?: boolean }): Promise<void> {
-  const { fields, file } = await readFields(disabled ? { ...flags, enabled: false } : flags)
+  const { fields, file } = await fieldsOfFlags(disabled ? { ...flags, enabled: false } : flags)
   const server = await openServer(flags)
   // The server reports everything that is missing or invalid, all at once.
   const made = await inPlaceOf(file, () =>

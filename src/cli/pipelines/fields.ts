@@ -35,7 +35,9 @@ export function addFieldOptions(command: Command): Command {
 }
 
 /** The given fields: the file first, then the flags. `file` is null without one. */
-export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; file: FilePipeline | null }> {
+export async function fieldsOfFlags(
+  flags: FieldFlags,
+): Promise<{ fields: Fields; file: FilePipeline | null }> {
   const file = flags.file === undefined ? null : await readOne(flags.file, flags)
   const fields: Fields = { ...file?.fields }
   for (const name of PIPELINE_FIELD_NAMES) {

@@ -7,7 +7,7 @@ import { confirm, isTerminal, serverCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
-import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
+import { addFieldOptions, type FieldFlags, fieldsOfFlags } from './fields.js'
 
 interface Flags extends FieldFlags {
   readonly enable?: boolean
@@ -42,7 +42,7 @@ export function addUpdate(pipelines: Command): void {
 }
 
 async function update(name: string, flags: Flags): Promise<void> {
-  const { fields, file } = await readFields(flags)
+  const { fields, file } = await fieldsOfFlags(flags)
   if (Object.keys(fields).length === 0)
     throw new VitrinaError(
       'USAGE_INVALID',

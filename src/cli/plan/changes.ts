@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../config/json-schema.js'
 import { isSame, typeOf } from '../../config/pipeline-yaml.js'
 import type { Fields, Pipeline } from '../server/wire.js'
 
-export interface Change {
+export interface PlannedChange {
   readonly field: string
   readonly old: unknown
   readonly new: unknown
@@ -40,7 +40,11 @@ function normaliseTasks(tasks: unknown): Fields[] {
  * What has to change. A field that the file leaves out gets its default, except `enabled`: a deployment must not
  * switch on a pipeline that an operator switched off at night.
  */
-export function changesOf(wanted: Readonly<Fields>, current: Pipeline, normalise: Normalise): Change[] {
+export function plannedChanges(
+  wanted: Readonly<Fields>,
+  current: Pipeline,
+  normalise: Normalise,
+): PlannedChange[] {
   const before = normalise(current)
   const after = normalise(wanted)
   return Object.keys(after)

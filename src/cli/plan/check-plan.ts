@@ -5,7 +5,7 @@ import { fileMistakes } from '../files/mistakes.js'
 import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
 import type { Fields, Validation } from '../server/wire.js'
-import type { Change, Normalise } from './changes.js'
+import type { Normalise, PlannedChange } from './changes.js'
 import type { Plan } from './plan.js'
 
 /** Changes that cannot make a query or a target invalid. */
@@ -58,6 +58,6 @@ function findings(file: FilePipeline, { errors }: Validation): Found[] {
   }))
 }
 
-function isHarmless(changes: readonly Change[]): boolean {
+function isHarmless(changes: readonly PlannedChange[]): boolean {
   return changes.every(({ field }) => HARMLESS.includes(field))
 }

@@ -2,7 +2,7 @@ import { fieldsThatChange } from '../../model/pipeline-fields.js'
 import { isHeld } from '../../model/status.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
-import type { Change } from './changes.js'
+import type { PlannedChange } from './changes.js'
 
 /** What a checkpoint depends on: the rows of one query in one order, written to one place. */
 const CHECKPOINT_FIELDS: readonly string[] = [...fieldsThatChange('checkpoint'), 'tasks']
@@ -12,7 +12,7 @@ const FREE_WHILE_RUNNING: readonly string[] = fieldsThatChange('always')
 export async function impactOf(
   server: Server,
   current: Pipeline,
-  changes: readonly Change[],
+  changes: readonly PlannedChange[],
 ): Promise<string[]> {
   const fields = changes.map(({ field }) => field)
   const fixed = isHeld(current.status) ? fields.filter((field) => !FREE_WHILE_RUNNING.includes(field)) : []

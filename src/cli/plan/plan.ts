@@ -2,14 +2,14 @@ import type { FilePipeline } from '../../config/pipeline-file.js'
 import { listPipelines } from '../server/find-pipeline.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
-import { type Change, changesOf, type Normalise } from './changes.js'
+import { type Normalise, type PlannedChange, plannedChanges } from './changes.js'
 import { impactOf } from './impact.js'
 import type { RulePlan } from './rule-plan.js'
 
 export interface Update {
   readonly file: FilePipeline
   readonly current: Pipeline
-  readonly changes: readonly Change[]
+  readonly changes: readonly PlannedChange[]
   readonly impact: readonly string[]
 }
 
@@ -35,7 +35,7 @@ export async function makePlan(
   const updates: Update[] = []
   for (const file of files) {
     const found = current.get(file.name)
-    const changes = found === undefined ? [] : changesOf(file.fields, found, normalise)
+    const changes = found === undefined ? [] : plannedChanges(file.fields, found, normalise)
     if (found === undefined) creates.push(file)
     else if (changes.length === 0) unchanged.push(file)
     else updates.push({ file, current: found, changes, impact: await impactOf(server, found, changes) })

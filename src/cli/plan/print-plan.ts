@@ -1,5 +1,5 @@
 import { bad, bold, dim, good, print } from '../output/print.js'
-import type { Change } from './changes.js'
+import type { PlannedChange } from './changes.js'
 import { lineDiff } from './line-diff.js'
 import type { Plan } from './plan.js'
 import type { RulePlan } from './rule-plan.js'
@@ -51,7 +51,7 @@ function printValue(field: string, value: unknown): void {
   if (lines.length > 1) for (const line of lines) print(`      ${line}`)
 }
 
-function printChange({ field, old, new: wanted }: Change): void {
+function printChange({ field, old, new: wanted }: PlannedChange): void {
   const [before, after] = [shown(old), shown(wanted)]
   const isLong = `${before}${after}`.includes('\n')
   print(isLong ? `    ${field}:` : `    ${field}: ${before} → ${after}`)

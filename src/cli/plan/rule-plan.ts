@@ -4,12 +4,12 @@ import { isSame } from '../../config/pipeline-yaml.js'
 import type { FileMistake } from '../../config/source-text.js'
 import type { Server } from '../server/server.js'
 import type { Fields, NotificationRule } from '../server/wire.js'
-import type { Change } from './changes.js'
+import type { PlannedChange } from './changes.js'
 
 export interface RuleUpdate {
   readonly file: FilePipeline
   readonly current: NotificationRule
-  readonly changes: readonly Change[]
+  readonly changes: readonly PlannedChange[]
 }
 
 /** The differences between the notification rules in the files and on the server. */
@@ -43,7 +43,7 @@ export async function makeRulePlan(
 }
 
 /** As for pipelines: a field that the file leaves out gets its default, except `enabled`. */
-function changesOf(wanted: Readonly<Fields>, current: NotificationRule, schema: JsonSchema): Change[] {
+function changesOf(wanted: Readonly<Fields>, current: NotificationRule, schema: JsonSchema): PlannedChange[] {
   const before = normalised(current, schema)
   const after = normalised(wanted, schema)
   return Object.keys(after)

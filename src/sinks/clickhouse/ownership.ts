@@ -4,7 +4,7 @@ import type { BatchId, PartBatchId } from '../../ports/sink.js'
 import type { ClickHouseServer } from './client.js'
 import { FENCE_CHECK } from './errors.js'
 import { literal, quote } from './quoting.js'
-import { findTable, type MartNames, VERSION } from './schema.js'
+import { findStoredTable, type MartNames, VERSION } from './schema.js'
 
 /**
  * The current writer of a table, stored in the table's comment. Each attempt of a run begins a new epoch: its rows are
@@ -46,7 +46,7 @@ export interface Right {
 }
 
 /** The right of one attempt to write to a table. */
-export class Ownership implements Right {
+export class MartOwnership implements Right {
   readonly #server: ClickHouseServer
   readonly #names: MartNames
   readonly #by = randomUUID()
@@ -136,7 +136,7 @@ export class Ownership implements Right {
   }
 
   async #read(table: string): Promise<Holding | null> {
-    const facts = await findTable(this.#server, this.#names, table)
+    const facts = await findStoredTable(this.#server, this.#names, table)
     return facts === null ? null : parse(facts.comment)
   }
 

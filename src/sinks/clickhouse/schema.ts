@@ -87,7 +87,7 @@ export async function hasDatabase(server: ClickHouseServer, names: MartNames): P
 }
 
 /** Null if it does not exist. */
-export async function findTable(
+export async function findStoredTable(
   server: ClickHouseServer,
   names: MartNames,
   table: string,

@@ -21,7 +21,7 @@ import type { Codec } from './codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { absentSql, requireBrake } from './difference.js'
 import { examineColumns } from './examine.js'
-import { Ownership } from './ownership.js'
+import { MartOwnership } from './ownership.js'
 import { quote, quoted } from './quoting.js'
 import { TableReplacement } from './replacement.js'
 import { RowCodec } from './rows.js'
@@ -30,7 +30,7 @@ import {
   createView,
   DELETED,
   dropTable,
-  findTable,
+  findStoredTable,
   hasDatabase,
   MartNames,
   mismatches,
@@ -65,7 +65,7 @@ export class ClickHouseSink implements Sink {
     this.#server = server
     this.#names = new MartNames(mart.name, database)
     this.#codec = new RowCodec(mart.columns, mart.key, options)
-    const ownership = new Ownership(server, this.#names)
+    const ownership = new MartOwnership(server, this.#names)
     const { compare } = options
     this.#parts = { server, names: this.#names, codec: this.#codec, ownership, compare }
     this.#writer = new BatchWriter(this.#parts, this.#names.data)
@@ -75,8 +75,8 @@ export class ClickHouseSink implements Sink {
     const names = this.#names
     const { errors, warnings } = examineColumns(this.#mart.columns, this.#codec)
     await requireVersion(this.#server)
-    const view = await findTable(this.#server, names, names.mart)
-    const data = await findTable(this.#server, names, names.data)
+    const view = await findStoredTable(this.#server, names, names.mart)
+    const data = await findStoredTable(this.#server, names, names.data)
     errors.push(...mismatches(names, this.#codec, { view, data }))
     for (const column of data === null ? [] : unfilled(this.#codec, data))
       warnings.push(
@@ -94,8 +94,8 @@ export class ClickHouseSink implements Sink {
     if (!(await hasDatabase(this.#server, names)))
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${quote(names.database)}`)
     await this.#command(createData(names, this.#codec))
-    const view = await findTable(this.#server, names, names.mart)
-    const data = await findTable(this.#server, names, names.data)
+    const view = await findStoredTable(this.#server, names, names.mart)
+    const data = await findStoredTable(this.#server, names, names.data)
     const [wrong] = mismatches(names, this.#codec, { view, data })
     if (wrong !== undefined) throw new VitrinaError('TARGET_MISMATCH', wrong.message, wrong.hint)
     const shown = data!.columns.filter(({ name }) => this.#codec.columns.some((one) => one.name === name))

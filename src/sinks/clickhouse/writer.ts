@@ -4,7 +4,7 @@ import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { ClickHouseServer } from './client.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
-import type { Ownership, Right } from './ownership.js'
+import type { MartOwnership, Right } from './ownership.js'
 import { quoted } from './quoting.js'
 import { type EncodedRow, RowCodec } from './rows.js'
 import { DELETED, type MartNames, VERSION } from './schema.js'
@@ -15,7 +15,7 @@ export interface MartParts {
   readonly server: ClickHouseServer
   readonly names: MartNames
   readonly codec: RowCodec
-  readonly ownership: Ownership
+  readonly ownership: MartOwnership
   readonly compare: boolean
 }
 

@@ -11,7 +11,7 @@ export const MANIFEST = 'manifest.json'
 export const FOLDERS = ['data/', 'removed/'] as const
 
 /** `s3:marts/film_dim`, as in the pipeline. */
-export function addressOf(prefix: string): string {
+export function martAddress(prefix: string): string {
   return `s3:${prefix.slice(0, -1)}`
 }
 

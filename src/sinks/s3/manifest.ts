@@ -96,7 +96,7 @@ export function requireHolder(seen: ReadManifest | null, id: BatchId): void {
 }
 
 /** A mark that is kept until publication: the file and its future entry in the manifest. */
-export function markOf({ path, rows, bytes, sha256, range }: FileEntry): string {
+export function fileMark({ path, rows, bytes, sha256, range }: FileEntry): string {
   const facts = new URLSearchParams({ rows: String(rows), bytes: String(bytes), sha256, ...range })
   return `${path}?${facts}`
 }

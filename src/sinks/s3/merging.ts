@@ -7,7 +7,7 @@ import type { FileEntry } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { Columns, ParquetFileWriter } from './parquet.js'
 import type { Resolution } from './resolution.js'
-import type { Storage, Value } from './types.js'
+import type { ParquetValue, Storage } from './types.js'
 
 /** This many small files of similar size are merged into one. */
 const TOGETHER = 8
@@ -95,7 +95,7 @@ class Output {
   readonly #key: Storage
   readonly #keyPlace: number
   readonly #ranges: (FileKeyRange | null)[] = []
-  #waiting: Value[][] = []
+  #waiting: ParquetValue[][] = []
 
   constructor(mart: MartContext, files: MartFiles) {
     this.#key = mart.keys[0]!

@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet'
 import type { S3Options } from './config.js'
 import type { ParquetLibrary } from './libraries.js'
-import type { Storage, Value } from './types.js'
+import type { ParquetValue, Storage } from './types.js'
 
 const ROWS_IN_GROUP = 100_000
 const CODECS = { snappy: 'SNAPPY', gzip: 'GZIP', uncompressed: 'UNCOMPRESSED' } as const
@@ -10,7 +10,7 @@ const deflate = { GZIP: (input: Uint8Array) => new Uint8Array(gzipSync(input)) }
 const inflate = { GZIP: (input: Uint8Array) => new Uint8Array(gunzipSync(input)) }
 
 /** Columnar: `columns[i][row]`. */
-export type Columns = readonly (readonly Value[])[]
+export type Columns = readonly (readonly ParquetValue[])[]
 
 /** Builds one file. The same rows in the same portions give the same bytes. */
 export class ParquetFileWriter {
@@ -40,7 +40,7 @@ export class ParquetFileWriter {
     this.rows += count
     const columnData = this.#storages.map(({ name, encoding }, index) => ({
       name,
-      data: columns[index] as Value[],
+      data: columns[index] as ParquetValue[],
       ...(encoding === undefined ? {} : { encoding }),
     }))
     void this.#writer.write({ columnData, rowGroupSize: ROWS_IN_GROUP })

@@ -2,7 +2,7 @@ import { requireBelowBrake } from '../../model/brake.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId } from '../../ports/sink.js'
 import { cleanUp, stillRetired } from './cleanup.js'
-import { addressOf, emptyFile } from './layout.js'
+import { emptyFile, martAddress } from './layout.js'
 import {
   digestOfMarks,
   type FileEntry,
@@ -59,7 +59,7 @@ export class Publisher {
       id,
       inspect: ({ untouched }, seen) => {
         requireCount(prefix, marks, written)
-        requireBelowBrake(addressOf(prefix), {
+        requireBelowBrake(martAddress(prefix), {
           deleted: untouched,
           size: seen?.manifest.rows ?? 0,
           brake,

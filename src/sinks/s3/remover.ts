@@ -2,7 +2,7 @@ import { requireBelowBrake } from '../../model/brake.js'
 import type { BatchId, Removal } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { DigestSet, digestOfTexts } from './digests.js'
-import { addressOf, removalFile } from './layout.js'
+import { martAddress, removalFile } from './layout.js'
 import { readManifest, stepOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import { type Resolution, removalBody, resolve } from './resolution.js'
@@ -38,7 +38,7 @@ export class Remover {
     })
     const absent = await this.#absent(resolution, await this.#digests(present))
     const { prefix, brake } = this.#mart
-    requireBelowBrake(addressOf(prefix), {
+    requireBelowBrake(martAddress(prefix), {
       deleted: absent.length,
       size: livingRows(resolution),
       brake,

@@ -3,7 +3,7 @@ import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
 import type { S3Options } from './config.js'
-import { addressOf, MANIFEST } from './layout.js'
+import { MANIFEST, martAddress } from './layout.js'
 import type { Manifest } from './manifest.js'
 import { decimalShape, type Storage, storageOf, WIDEST_DECIMAL } from './types.js'
 
@@ -78,7 +78,7 @@ function differences(shape: MartShape, manifest: Manifest): Finding[] {
   return changes.map((what) =>
     finding({
       code: 'TARGET_MISMATCH',
-      message: `The existing files of ${addressOf(shape.prefix)} do not match: ${what}.`,
+      message: `The existing files of ${martAddress(shape.prefix)} do not match: ${what}.`,
       hint,
       field: 'source_query',
     }),

@@ -14,7 +14,7 @@ import { UnfitValue } from './unfit-value.js'
 
 /** What the Parquet writer accepts and the reader returns after `restore`: never a Date, never a rounded number. */
 export type Scalar = boolean | number | bigint | Uint8Array
-export type Value = Scalar | null | readonly (Scalar | null)[]
+export type ParquetValue = Scalar | null | readonly (Scalar | null)[]
 
 type Leaf = Omit<SchemaElement, 'name' | 'repetition_type'>
 
@@ -45,9 +45,9 @@ export interface Storage {
   /** Null for lists and documents, which have no useful order. */
   readonly compare: ((left: Scalar, right: Scalar) => number) | null
   /** Throws UnfitValue. */
-  read(text: string | null): Value
-  restore(raw: unknown): Value
-  text(value: Value): string | null
+  read(text: string | null): ParquetValue
+  restore(raw: unknown): ParquetValue
+  text(value: ParquetValue): string | null
 }
 
 const OPTIONAL = { repetition_type: 'OPTIONAL' } as const

@@ -4,9 +4,9 @@ import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { rangeOf } from './key-ranges.js'
 import { batchFile, LONGEST_PARTITION, partitionFolder } from './layout.js'
-import { type FileEntry, markOf } from './manifest.js'
+import { type FileEntry, fileMark } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import type { Value } from './types.js'
+import type { ParquetValue } from './types.js'
 import { UnfitValue } from './unfit-value.js'
 
 const UPLOADS_AT_ONCE = 8
@@ -14,7 +14,7 @@ const UPLOADS_AT_ONCE = 8
 const MOST_PARTITIONS = 500
 
 interface Row {
-  readonly values: readonly Value[]
+  readonly values: readonly ParquetValue[]
   readonly key: string
   readonly folder: string
 }
@@ -40,7 +40,7 @@ export class BatchWriter {
       unchanged: 0,
       duplicates,
       refused,
-      marks: written.map(markOf),
+      marks: written.map(fileMark),
     }
   }
 
@@ -64,7 +64,7 @@ export class BatchWriter {
   /** The row, or the reason why it is rejected. */
   #read(texts: TextValues): Row | string {
     const { storages, keys } = this.#mart
-    const values: Value[] = []
+    const values: ParquetValue[] = []
     for (const [index, storage] of storages.entries()) {
       const value = valueOr(() => storage.read(texts[index]!))
       if (value instanceof UnfitValue) return `${storage.name}: ${value.message}`
@@ -79,7 +79,7 @@ export class BatchWriter {
     return { values, key: JSON.stringify(key), folder }
   }
 
-  #folder(values: readonly Value[]): string | null {
+  #folder(values: readonly ParquetValue[]): string | null {
     const { storages, options } = this.#mart
     if (options.partition_by === null) return ''
     const index = storages.findIndex(({ name }) => name === options.partition_by)
@@ -127,7 +127,7 @@ function byFolder(rows: readonly Row[]): Map<string, Row[]> {
   return folders
 }
 
-function valueOr(read: () => Value): Value | UnfitValue {
+function valueOr(read: () => ParquetValue): ParquetValue | UnfitValue {
   try {
     return read()
   } catch (error) {
