@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { aPipeline } from '../../support/builders.js'
+import type { TestDatabase } from '../../support/database.js'
 import type { ConsoleStand } from './stand.js'
 
 /** A screen that the tests of all screens visit. */
@@ -54,6 +55,12 @@ export const SCREENS: readonly Screen[] = [
     path: '/runs/$id?attempt=1&q=nothing',
     prepare: aRunWithTwoAttempts,
     shows: /No lines contain|Строк с/,
+  },
+  {
+    name: 'a run in parts',
+    path: '/runs/$id',
+    prepare: aRunInParts,
+    shows: /3 of 3 committed|зафиксировано 3 из 3/,
   },
   { name: 'the runners', path: '/runners', shows: hostname() },
   { name: 'the sources', path: '/sources', prepare: aCapturedSource, shows: 'captured_stats' },
@@ -153,6 +160,18 @@ export const SCREENS: readonly Screen[] = [
     shows: 'on_upstream_failure',
   },
   {
+    name: 'the overview of a live pipeline that captures changes',
+    path: '/pipelines/$id/overview',
+    prepare: aCapturedSource,
+    shows: 'analytics.captured_stats',
+  },
+  {
+    name: 'the state of a pipeline that captures changes',
+    path: '/pipelines/$id/state',
+    prepare: aCapturedSource,
+    shows: /position in the write-ahead log|позиция в журнале предзаписи/,
+  },
+  {
     name: 'the connections',
     path: '/settings/connections',
     shows: /Writable tables|Таблицы для записи/,
@@ -247,10 +266,8 @@ async function aStalePipeline(stand: ConsoleStand): Promise<string> {
 
 /** Follows a pipeline by its name. */
 async function aFollower(stand: ConsoleStand): Promise<string> {
-  const [known] = await stand.database.query<{ id: string }>(
-    "SELECT id FROM etl.etl_pipelines WHERE name = 'of_marts'",
-  )
-  if (known !== undefined) return known.id
+  const known = await pipelineNamed(stand.database, 'of_marts')
+  if (known !== null) return known
   const { id } = await aPipeline(stand.database, {
     ...{ name: 'of_marts', freshness: '1h', after: ['film_dim_full'] },
   })
@@ -258,8 +275,20 @@ async function aFollower(stand: ConsoleStand): Promise<string> {
   return id
 }
 
+async function pipelineNamed(database: TestDatabase, name: string): Promise<string | null> {
+  const [row] = await database.query<{ id: string }>('SELECT id FROM etl.etl_pipelines WHERE name = $1', [
+    name,
+  ])
+  return row?.id ?? null
+}
+
 async function aToken(stand: ConsoleStand): Promise<string> {
   return (await stand.token('viewer')).id
+}
+
+async function aRunInParts(stand: ConsoleStand): Promise<string> {
+  const { id } = await aPipeline(stand.database, { parallelism: 3 })
+  return anEndedRun(stand, id)
 }
 
 async function anAuditEntry(stand: ConsoleStand): Promise<string> {
@@ -313,6 +342,8 @@ async function aQuarantinedRow(stand: ConsoleStand): Promise<string> {
 
 /** As a captor elsewhere and a run leave it, with a lost slot, an error and a weak identity. */
 export async function aCapturedSource({ database }: ConsoleStand): Promise<string> {
+  const known = await pipelineNamed(database, 'captured_stats')
+  if (known !== null) return known
   const { id } = await aPipeline(database, {
     ...{
       name: 'captured_stats',

@@ -23,9 +23,24 @@ export function PartsPanel({ run }: { readonly run: RunDetail }) {
       isFlush
       actions={<span className="v-soft">{texts.done(done, run.parts_total)}</span>}
     >
-      {data === undefined ? null : <Lanes parts={data.items} isActive={isActive} />}
+      {data === undefined ? (
+        <div className={styles.reserved} data-skeleton>
+          <Lanes parts={emptyParts(run.parts_total)} isActive={false} />
+        </div>
+      ) : (
+        <Lanes parts={data.items} isActive={isActive} />
+      )}
     </Panel>
   )
+}
+
+/** Their lanes take the space of the real ones while these are loaded. */
+function emptyParts(count: number): Part[] {
+  const nothing = {
+    ...{ status: 'PENDING' as const, attempts: 0, rows: 0, runner_id: null, lease_until: null },
+    ...{ after_key: null, last_key: null, started_at: null, finished_at: null },
+  }
+  return Array.from({ length: count }, (_, n) => ({ part: n + 1, ...nothing }))
 }
 
 function Lanes({ parts, isActive }: { readonly parts: readonly Part[]; readonly isActive: boolean }) {
