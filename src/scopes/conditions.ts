@@ -70,7 +70,8 @@ function linkOf(operator: string, left: Expression | null, right: Expression | n
 export function equality(work: Work, left: Column | null, right: Column | null): Link[] {
   const side = (column: Column | null) => {
     const value = column && linkable(work, column)
-    return value?.uses.some((use) => work.typeOf(use).includes('.')) ? null : value
+    const isBuiltIn = (type: string) => type !== '' && !type.includes('.')
+    return value?.uses.every((use) => isBuiltIn(work.typeOf(use))) ? value : null
   }
   return linkOf('=', side(left), side(right))
 }

@@ -1,9 +1,10 @@
 import type { Tree } from '../guard/index.js'
 import type { Column } from './alternative.js'
 import { meaningOf } from './expression.js'
+import { joinedCoalesce } from './joined-coalesce.js'
 import { type RowList, RowLists, type Selected } from './row-lists.js'
 import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { Here, Work } from './work.js'
+import type { Work } from './work.js'
 import { textOf } from './write-expression.js'
 
 interface Source extends Omit<Selected, 'targets'> {
@@ -15,7 +16,7 @@ interface Source extends Omit<Selected, 'targets'> {
  * only if it is the same in all rows that do, that is, if it is in the list of each of them.
  */
 export function outputColumns(work: Work, select: Tree, source: Source): Column[] {
-  const targets = targetsOf(work, select, source.here)
+  const targets = targetsOf(work, select, source)
   const lists = new RowLists(work, select, { ...source, targets })
   const all = lists.all()
   const isMerging = all.length > 0 || listOf(select.distinctClause).length > 0
@@ -27,10 +28,11 @@ export function outputColumns(work: Work, select: Tree, source: Source): Column[
   })
 }
 
-function targetsOf(work: Work, select: Tree, { levels }: Here): Column[] {
+function targetsOf(work: Work, select: Tree, source: Source): Column[] {
   return listOf(select.targetList).map((each) => {
     const { node } = nodeOf(each)
-    return { ...meaningOf(work, node.val, levels), name: nameOf(node) }
+    const meaning = joinedCoalesce(work, node.val, source) ?? meaningOf(work, node.val, source.here.levels)
+    return { ...meaning, name: nameOf(node) }
   })
 }
 

@@ -65,6 +65,14 @@ async function expectEqual(one: Followed): Promise<RunRow> {
   return done
 }
 
+/** Why a run has computed every row, by its log, which is written behind the run. */
+async function reasonsOf({ main }: Followed, { id }: RunRow): Promise<string[]> {
+  const ended = "SELECT FROM etl.etl_run_log WHERE run_id = $1 AND message = 'Run succeeded.'"
+  await waitFor(async () => (await main.query(ended, [id])).length > 0, { what: 'the log of the run' })
+  const text = "SELECT message FROM etl.etl_run_log WHERE run_id = $1 AND message LIKE 'Every row%' ORDER BY id"
+  return (await main.query<{ message: string }>(text, [id])).map(({ message }) => message)
+}
+
 const FILMS = `CREATE TABLE film (id int PRIMARY KEY, title text); CREATE TABLE rating (id int PRIMARY KEY, film_id int NOT NULL, score int);
   CREATE INDEX ON rating (film_id);
   INSERT INTO film SELECT n, 'film ' || n FROM generate_series(1, 300) n;
@@ -123,9 +131,47 @@ describe('a mart is equal to its query', () => {
     await one.source.query(
       'UPDATE rating SET film_id = 10 WHERE id BETWEEN 20 AND 30; DELETE FROM rating WHERE film_id = 9',
     )
-    expect(await expectEqual(one)).toMatchObject({ rows_read: 299 })
+    const full = await expectEqual(one)
+    expect(full).toMatchObject({ rows_read: 299 })
+    expect(await reasonsOf(one, full)).toEqual([
+      'Every row is computed: The value of public.rating.film_id before a change is not known: the replica identity of the table does not include it.',
+    ])
     await one.source.query('INSERT INTO rating VALUES (5000, 11, 5)')
-    expect(await expectEqual(one)).toMatchObject({ rows_read: 1 })
+    const few = await expectEqual(one)
+    expect(few).toMatchObject({ rows_read: 1 })
+    expect(await reasonsOf(one, few)).toEqual([])
+    await one.source.query('TRUNCATE rating; INSERT INTO rating VALUES (1, 7, 5)')
+    expect(await reasonsOf(one, await expectEqual(one))).toEqual([
+      'Every row is computed: A table was truncated, or its structure has changed.',
+    ])
+  })
+
+  it('whose key is made by functions that return rows', async () => {
+    const one = await followed({
+      sql: `CREATE TABLE film (id int PRIMARY KEY, tags text[], sizes jsonb); ALTER TABLE film REPLICA IDENTITY FULL;
+        INSERT INTO film SELECT n, ARRAY['t' || n % 40, 'u' || n % 30], jsonb_build_array(n % 20, n % 25) FROM generate_series(1, 3000) n; ANALYZE`,
+      tables: ['public.film'],
+      key: ['tag', 'size'],
+      query: `SELECT x.tag, y.size, count(*)::int AS n FROM (SELECT f.id, unnest(f.tags) AS tag FROM public.film f) x
+        JOIN (SELECT f.id, jsonb_array_elements_text(f.sizes) AS size FROM public.film f) y ON y.id = x.id GROUP BY x.tag, y.size`,
+    })
+    await one.source.query(`UPDATE film SET tags = ARRAY['a', 'b'], sizes = '[1, 2]' WHERE id = 5; DELETE FROM film WHERE id = 6;
+      UPDATE film SET tags = '{}' WHERE id = 7`)
+    await expectEqual(one)
+  })
+
+  it('whose rows come from either side of a FULL JOIN', async () => {
+    const one = await followed({
+      sql: `${LOSSLESS}; CREATE TABLE visit (id int PRIMARY KEY, film_id int NOT NULL); CREATE INDEX ON visit (film_id);
+        ALTER TABLE visit REPLICA IDENTITY FULL; INSERT INTO visit SELECT n, n % 200 + 201 FROM generate_series(1, 2000) n; ANALYZE`,
+      tables: ['public.rating', 'public.visit'],
+      query: `SELECT coalesce(r.film_id, v.film_id) AS id, r.n::int AS ratings, v.n::int AS visits
+        FROM (SELECT film_id, count(*) AS n FROM public.rating GROUP BY film_id) r
+        FULL JOIN (SELECT film_id, count(*) AS n FROM public.visit GROUP BY film_id) v ON r.film_id = v.film_id`,
+    })
+    await one.source.query(`DELETE FROM rating WHERE film_id = 10; DELETE FROM rating WHERE film_id = 250; DELETE FROM visit WHERE film_id = 390;
+      UPDATE visit SET film_id = 3 WHERE film_id = 260; INSERT INTO rating VALUES (9000, 900, 1); INSERT INTO visit VALUES (9000, 900)`)
+    expect(await expectEqual(one)).toMatchObject({ rows_read: 4, rows_deleted: 2 })
   })
 
   it.each([
