@@ -1,5 +1,5 @@
 import type { Tree } from '../guard/index.js'
-import type { Column } from './alternative.js'
+import type { Column, ColumnUse } from './alternative.js'
 import { meaningOf } from './expression.js'
 import { joinedCoalesce } from './joined-coalesce.js'
 import { type RowList, RowLists, type Selected } from './row-lists.js'
@@ -56,10 +56,20 @@ function settled(target: Column, lists: readonly RowList[], { work, unsteadyRows
   return { ...target, opaque, unsteady: unsteady ?? (opaque === null ? null : unsteadyRows) }
 }
 
-/** A constant is in every list, and so is what is computed from columns that are and that have one value. */
+/**
+ * A constant is in every list, and so is what is computed from columns that are and that have one value, or that belong to
+ * a row whose primary key is in the list.
+ */
 function isInList(work: Work, { value }: Column, { texts }: RowList): boolean {
   if (value === null) return false
   const text = textOf(value.node)
   if (text !== null && texts.has(text)) return true
-  return !work.isLoose(value) && value.uses.every((use) => texts.has(textOf({ BaseColumn: use }) ?? ''))
+  const isListed = (use: ColumnUse) => texts.has(textOf({ BaseColumn: use }) ?? '')
+  const isDetermined = ({ occurrence }: ColumnUse) => {
+    const key = work.primaryKeyOf(occurrence)
+    return key.length > 0 && key.every((column) => isListed({ occurrence, column }))
+  }
+  const hasOneValue = (use: ColumnUse) =>
+    isDetermined(use) || (isListed(use) && !work.isLoose({ node: { BaseColumn: use }, uses: [use] }))
+  return value.uses.every(hasOneValue)
 }

@@ -119,6 +119,22 @@ describe('the scope', () => {
     expect(namesOf(await traced(sql, 'what', 'id'))).toBe('what, id')
   })
 
+  it('may be determined by the primary key in GROUP BY, DISTINCT ON or PARTITION BY', async () => {
+    const inside = `SELECT x.studio_id, max(x.n) AS n FROM (SELECT f.id, f.studio_id, count(r.user_id) AS n FROM lab.film f
+      LEFT JOIN lab.rating r ON r.film_id = f.id GROUP BY f.id) x GROUP BY x.studio_id`
+    expect(untraced(await traced(inside, 'studio_id'))).toEqual([])
+    const joined =
+      'SELECT s.id, sum(x.ratings) AS n FROM lab.studio s LEFT JOIN lab.film_stats x ON x.studio_id = s.id GROUP BY s.id'
+    expect(untraced(await traced(joined, 'id'))).toEqual([])
+    const first = `SELECT DISTINCT ON (f.id) f.studio_id, r.user_id FROM lab.film f JOIN lab.rating r ON r.film_id = f.id ORDER BY f.id, r.user_id`
+    expect(namesOf(await traced(first, 'studio_id'))).toBe('studio_id')
+    const ranked = `SELECT f.kind, rank() OVER (PARTITION BY f.id ORDER BY r.stars) AS n FROM lab.film f JOIN lab.rating r ON r.film_id = f.id`
+    expect(namesOf(await traced(ranked, 'kind'))).toBe('kind')
+    // Half of a primary key determines nothing.
+    const half = 'SELECT DISTINCT ON (r.film_id) r.user_id FROM lab.rating r ORDER BY r.film_id, r.stars'
+    expect(await reasonFor(half, 'user_id')).toMatch(/not in DISTINCT ON/)
+  })
+
   it('is common to all grouping sets', async () => {
     const sql = 'SELECT f.kind, f.year, count(*) AS n FROM lab.film f GROUP BY f.kind, ROLLUP (f.year)'
     expect(namesOf(await traced(sql, 'kind', 'year'))).toBe('kind')
@@ -269,6 +285,17 @@ describe('a table is not traced, others are', () => {
       CROSS JOIN LATERAL (SELECT count(*) AS n FROM lab.film_person fp WHERE fp.film_id = f.id AND fp.person_id = p.id) x GROUP BY p.id`,
     ],
     ['NOT IN', ['tag'], 'SELECT f.id FROM lab.film f WHERE f.id NOT IN (SELECT t.film_id FROM lab.tag t)'],
+    // A tag without a film stays as long as there are no ratings at all.
+    [
+      'NOT IN with a NULL on its left',
+      ['rating'],
+      'SELECT t.id FROM lab.tag t WHERE t.film_id NOT IN (SELECT r.film_id FROM lab.rating r)',
+    ],
+    [
+      'NOT IN with an optional row',
+      ['tag', 'studio'],
+      'SELECT f.id FROM lab.film f WHERE f.id NOT IN (SELECT s.id FROM lab.tag t LEFT JOIN lab.studio s ON s.id = t.id)',
+    ],
     [
       'a subquery without connection',
       ['studio'],
@@ -308,6 +335,10 @@ describe('a table is not traced, others are', () => {
       AND NOT EXISTS (SELECT FROM lab.rating r WHERE r.film_id = f.id)`,
     ],
     ['IN', 'SELECT f.id FROM lab.film f WHERE f.studio_id IN (SELECT s.id FROM lab.studio s)'],
+    [
+      'NOT IN without NULLs',
+      'SELECT f.id FROM lab.film f WHERE f.id NOT IN (SELECT r.film_id FROM lab.rating r WHERE r.stars = 1)',
+    ],
     [
       'a subquery in ON',
       `SELECT f.id, t.label FROM lab.film f LEFT JOIN lab.tag t ON t.film_id = f.id

@@ -71,6 +71,17 @@ export class Work {
     return found
   }
 
+  primaryKeyOf(occurrence: number): readonly string[] {
+    return this.#occurrences[occurrence]?.table.primaryKey ?? []
+  }
+
+  /** Whether it is a column that cannot be NULL, as long as its row is there. */
+  isNotNull(value: Expression): boolean {
+    const use = value.node.BaseColumn as ColumnUse | undefined
+    if (use === undefined) return false
+    return this.#occurrences[use.occurrence]?.table.columns.get(use.column)?.isNotNull === true
+  }
+
   typeOf({ occurrence, column }: ColumnUse): string {
     return this.#occurrences[occurrence]?.table.columns.get(column)?.type ?? ''
   }

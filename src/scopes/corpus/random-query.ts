@@ -321,6 +321,7 @@ export class QueryMaker {
         'set',
         'constant',
         'rows',
+        'dependent',
       ])
     ) {
       case 'group':
@@ -356,6 +357,17 @@ export class QueryMaker {
         return {
           sql: `SELECT ${first!.column} AS c0 ${body} ${this.#setOperator()} ${random.pick(other)}`,
           columns: { c0: first!.domain },
+        }
+      }
+      case 'dependent': {
+        // Other columns of a table may be selected if its primary key is in GROUP BY.
+        const whole = inner.items.filter((item) => 'id' in item.columns)
+        if (whole.length === 0) return { sql: `SELECT ${out} ${body}`, columns }
+        const { alias, columns: own } = random.pick(whole)
+        const other = random.pick(Object.keys(own))
+        return {
+          sql: `SELECT ${alias}.id AS c0, ${alias}.${other} AS c1, count(*)::int AS n ${body} GROUP BY ${alias}.id`,
+          columns: { c0: own.id!, c1: own[other]!, n: 'number' },
         }
       }
       case 'rows': {
