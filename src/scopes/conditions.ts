@@ -26,10 +26,10 @@ function conjunctsOf(condition: unknown): unknown[] {
 
 function conjunctOf(work: Work, conjunct: unknown, here: Here): Addition[] {
   const { kind, node } = nodeOf(conjunct)
-  if (kind === 'SubLink' && isMembership(node)) return membership(work, node, here)
+  if (kind === 'SubLink' && isMembership(node)) return membership(work, node, { here })
   const denied = kind === 'BoolExpr' && node.boolop === 'NOT_EXPR' ? nodeOf(listOf(node.args)[0]) : null
   if (denied?.kind === 'SubLink' && isMembership(denied.node))
-    return membership(work, denied.node, here, isNeverNull)
+    return membership(work, denied.node, { here, isUsable: isNeverNull })
   const links = kind === 'A_Expr' ? comparison(work, node, here) : []
   return subqueriesIn(work, conjunct, here).map((addition) => added(addition, { occurrences: [], links }))
 }
@@ -89,13 +89,13 @@ function isNeverNull(work: Work, { value, isOptional }: Meaning): boolean {
   return value !== null && !isOptional && work.isNotNull(value)
 }
 
+interface Membership {
+  readonly here: Here
+  readonly isUsable?: (work: Work, side: Meaning) => boolean
+}
+
 /** As a conjunct it is a comparison of x with the y of a row that is there; NULLs in y only make it false. */
-function membership(
-  work: Work,
-  node: Tree,
-  here: Here,
-  isUsable: (work: Work, side: Meaning) => boolean = () => true,
-): Addition[] {
+function membership(work: Work, node: Tree, { here, isUsable = () => true }: Membership): Addition[] {
   const { kind, node: row } = nodeOf(node.testexpr)
   const tests = kind === 'RowExpr' ? listOf(row.args) : [node.testexpr]
   const tested = subqueriesIn(work, node.testexpr, here)
