@@ -80,7 +80,12 @@ describe('a run', () => {
     const rig = await aRig()
     rig.captor()
     const first = await rig.open()
-    expect(first).toMatchObject({ full: 'first run', startCheck: 'ok', entries: [], held: 0 })
+    expect(first).toMatchObject({
+      full: 'No run has followed changes of this query yet.',
+      startCheck: 'ok',
+      entries: [],
+      held: 0,
+    })
     await rig.source.query(
       'INSERT INTO t VALUES (3); DELETE FROM t WHERE id = 1; UPDATE t SET g = 2 WHERE id = 2',
     )
@@ -266,7 +271,10 @@ describe('the full query is needed', () => {
       `ALTER PUBLICATION ${publication} DROP TABLE t; UPDATE t SET g = 9; ALTER PUBLICATION ${publication} ADD TABLE t`,
     )
     const changes = await rig.open(last)
-    expect([changes.full, changes.entries]).toEqual(['the structure of a table changed', []])
+    expect([changes.full, changes.entries]).toEqual([
+      'A table was truncated, or its structure has changed.',
+      [],
+    ])
   })
 
   it('when rows were deleted while the publication left deletes out', async () => {
@@ -277,7 +285,7 @@ describe('the full query is needed', () => {
     await rig.source.query(
       `ALTER PUBLICATION ${publication} SET (publish = 'insert'); DELETE FROM t; ALTER PUBLICATION ${publication} SET (publish = 'insert, update, delete, truncate')`,
     )
-    expect((await rig.open(last)).full).toBe('the structure of a table changed')
+    expect((await rig.open(last)).full).toBe('A table was truncated, or its structure has changed.')
   })
 
   it('every time, when a table is not published, or only together with the table it is a partition of', async () => {
@@ -286,10 +294,10 @@ describe('the full query is needed', () => {
     })
     rig.captor()
     const first = await rig.open()
-    expect(first.full).toBe('not published: public.sale1')
+    expect(first.full).toBe('Changes of public.sale1 are not published.')
     await rig.source.query('INSERT INTO sale VALUES (77, 1, 1)')
     const second = await rig.open(positionOf(first))
-    expect(second.full).toBe('not published: public.sale1')
+    expect(second.full).toBe('Changes of public.sale1 are not published.')
   })
 
   it('when a table was truncated', async () => {
@@ -297,7 +305,7 @@ describe('the full query is needed', () => {
     rig.captor()
     const last = positionOf(await rig.open())
     await rig.source.query('TRUNCATE t')
-    expect((await rig.open(last)).full).toMatch(/structure of a table changed|public.t was truncated/)
+    expect((await rig.open(last)).full).toMatch(/its structure has changed|public.t was truncated/)
   })
 
   it('when there are more changes than are worth reading, and the gate still holds', async () => {
@@ -310,7 +318,7 @@ describe('the full query is needed', () => {
     const source = await aSource(rig)
     const changes = await reader.open({ source, tables: TABLES, last })
     await source.close()
-    expect(changes).toMatchObject({ full: 'too many changes', entries: [] })
+    expect(changes).toMatchObject({ full: 'More rows have changed than are worth following.', entries: [] })
     await hanging.end()
     expect(ids((await rig.open(positionOf(changes))).entries)).toEqual(['20'])
   })
@@ -416,7 +424,7 @@ describe('the log', () => {
     expect(ids((await rig.log()) as never)).toEqual(['4'])
     expect(ids((await rig.open(positionOf(second))).entries)).toEqual(['4'])
     expect((await rig.open(positionOf(first))).full).toBe(
-      'the change log was trimmed beyond the last position',
+      'The change log no longer reaches back to the last run.',
     )
   })
 

@@ -298,15 +298,16 @@ interface Judged extends Pick<OpenChanges, 'last' | 'tables'> {
 
 function reasonForFull({ head, last, structure, tables, read }: Judged): string | null {
   const unpublished = unpublishedOf(tables, structure)
-  if (head.startSnapshot === null) return 'the change log is being rebuilt'
-  if (unpublished.length > 0) return `not published: ${unpublished.join(', ')}`
-  if (last === null) return 'first run'
-  if (last.generation !== head.generation) return 'the slot was lost, or is new'
-  if (last.endLsn < head.trimmed) return 'the change log was trimmed beyond the last position'
-  if (last.fingerprint !== structure.fingerprint) return 'the structure of a table changed'
-  if (read.isTooLarge) return 'too many changes'
+  if (head.startSnapshot === null) return 'The change log is being rebuilt.'
+  if (unpublished.length > 0) return `Changes of ${unpublished.join(', ')} are not published.`
+  if (last === null) return 'No run has followed changes of this query yet.'
+  if (last.generation !== head.generation) return 'The replication slot was lost, or is new.'
+  if (last.endLsn < head.trimmed) return 'The change log no longer reaches back to the last run.'
+  if (last.fingerprint !== structure.fingerprint)
+    return 'A table was truncated, or its structure has changed.'
+  if (read.isTooLarge) return 'More rows have changed than are worth following.'
   const whole = read.entries.find(({ op }) => op === 'T')
-  return whole === undefined ? null : `${whole.relation} was truncated, or changed in too many rows`
+  return whole === undefined ? null : `${whole.relation} was truncated, or changed in too many rows at once.`
 }
 
 function unpublishedOf(tables: readonly TableName[], { members }: Structure): string[] {

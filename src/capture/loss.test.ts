@@ -45,7 +45,7 @@ async function expectNewGeneration(rig: Rig, act: () => Promise<void>, reason: R
   await waitFor(async () => (await rig.head()).generation !== last.generation, { what: 'a new generation' })
   await rig.captured()
   const changes = await rig.open(last)
-  expect(changes).toMatchObject({ full: 'the slot was lost, or is new', startCheck: 'ok' })
+  expect(changes).toMatchObject({ full: 'The replication slot was lost, or is new.', startCheck: 'ok' })
   const [row] = await rig.main.query<{ lost: string }>('SELECT lost FROM etl.etl_change_heads')
   expect(row!.lost).toMatch(reason)
   await rig.source.query('INSERT INTO t VALUES (1000)')

@@ -83,6 +83,8 @@ export interface Ledger {
   hasRefusedRows(): Promise<boolean>
   /** Rows of the mart differ from the query although every change was followed. */
   auditFailed(audit: FailedAudit): void
+  /** Changes were not followed in this batch; a sentence says why. */
+  everyRowComputed(reason: string): void
   /** The mart was dropped and created again since the last checkpoint: every row is read again. */
   martRecreated(): void
   /** Throws if the lease has expired: what is about to be sent would arrive too late. */

@@ -290,6 +290,7 @@ export class PipelineExecutor {
       requestedReset: () => queue.requestedReset(claim),
       resetApplied: () => queue.resetDone(claim),
       transformOutput: (line) => events.transformOutput(claim, line),
+      everyRowComputed: (reason) => events.everyRowComputed(claim, reason),
       martRecreated: () => events.martRecreated(claim),
       hasRefusedRows: () => queue.hasRefusedRows(claim),
       auditFailed: (audit) => events.auditFailed(claim, audit),

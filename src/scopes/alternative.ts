@@ -1,12 +1,20 @@
 import type { Tree } from '../guard/index.js'
 import type { BaseTable } from './query-facts.js'
 
-/** One use of a base table in the query. The same table used twice is two occurrences. */
+/** One use of a base table in the query, or one call of a function that returns rows. The same table used twice is two occurrences. */
 export interface Occurrence {
   readonly id: number
+  /** The rows of a function are those of a table that never changes. */
   readonly table: BaseTable
   /** FROM ONLY: without the children of an inheritance parent. */
   readonly isOnly: boolean
+  /** Null: a base table. */
+  readonly call: Call | null
+}
+
+/** A call of a function that returns rows, over columns of other occurrences. */
+export interface Call extends Expression {
+  readonly hasOrdinality: boolean
 }
 
 export interface ColumnUse {

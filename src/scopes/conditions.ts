@@ -26,7 +26,10 @@ function conjunctsOf(condition: unknown): unknown[] {
 
 function conjunctOf(work: Work, conjunct: unknown, here: Here): Addition[] {
   const { kind, node } = nodeOf(conjunct)
-  if (kind === 'SubLink' && isMembership(node)) return membership(work, node, here)
+  if (kind === 'SubLink' && isMembership(node)) return membership(work, node, { here })
+  const denied = kind === 'BoolExpr' && node.boolop === 'NOT_EXPR' ? nodeOf(listOf(node.args)[0]) : null
+  if (denied?.kind === 'SubLink' && isMembership(denied.node))
+    return membership(work, denied.node, { here, isUsable: isNeverNull })
   const links = kind === 'A_Expr' ? comparison(work, node, here) : []
   return subqueriesIn(work, conjunct, here).map((addition) => added(addition, { occurrences: [], links }))
 }
@@ -70,7 +73,8 @@ function linkOf(operator: string, left: Expression | null, right: Expression | n
 export function equality(work: Work, left: Column | null, right: Column | null): Link[] {
   const side = (column: Column | null) => {
     const value = column && linkable(work, column)
-    return value?.uses.some((use) => work.typeOf(use).includes('.')) ? null : value
+    const isBuiltIn = (type: string) => type !== '' && !type.includes('.')
+    return value?.uses.every((use) => isBuiltIn(work.typeOf(use))) ? value : null
   }
   return linkOf('=', side(left), side(right))
 }
@@ -80,8 +84,18 @@ function isMembership({ subLinkType, operName }: Tree): boolean {
   return subLinkType === 'ANY_SUBLINK' && (operName === undefined || namesOf(operName).join('.') === '=')
 }
 
+/** NOT IN is decided by equal values only if there are no NULLs: one in y makes it unknown for every x. */
+function isNeverNull(work: Work, { value, isOptional }: Meaning): boolean {
+  return value !== null && !isOptional && work.isNotNull(value)
+}
+
+interface Membership {
+  readonly here: Here
+  readonly isUsable?: (work: Work, side: Meaning) => boolean
+}
+
 /** As a conjunct it is a comparison of x with the y of a row that is there; NULLs in y only make it false. */
-function membership(work: Work, node: Tree, here: Here): Addition[] {
+function membership(work: Work, node: Tree, { here, isUsable = () => true }: Membership): Addition[] {
   const { kind, node: row } = nodeOf(node.testexpr)
   const tests = kind === 'RowExpr' ? listOf(row.args) : [node.testexpr]
   const tested = subqueriesIn(work, node.testexpr, here)
@@ -89,10 +103,15 @@ function membership(work: Work, node: Tree, here: Here): Addition[] {
     tested,
     () =>
       bodiesOf(work, node, here).map((body) => {
-        const links = tests.flatMap((test, place) => {
-          const column = body.columns[place]
-          return linkOf('=', sideOf(work, test, here), column === undefined ? null : linkable(work, column))
-        })
+        const pairs = tests.map(
+          (test, place) => [meaningOf(work, test, here.levels), body.columns[place]] as const,
+        )
+        const isLinked = pairs.every(
+          ([test, column]) => column && isUsable(work, test) && isUsable(work, column),
+        )
+        const links = !isLinked
+          ? []
+          : pairs.flatMap(([test, column]) => linkOf('=', linkable(work, test), linkable(work, column!)))
         const guard = new Set(idsOf(body.occurrences))
         return added(asAddition(body), { occurrences: [], links: guarded(links, guard) })
       }),

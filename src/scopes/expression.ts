@@ -3,7 +3,7 @@ import type { Column, ColumnUse, Expression } from './alternative.js'
 import { followsOf } from './follows.js'
 import { findColumn, type Levels } from './names.js'
 import type { QueryFacts } from './query-facts.js'
-import { lastNameOf, nodeOf } from './tree.js'
+import { lastNameOf, listOf, nodeOf } from './tree.js'
 import { unsteadyCall } from './unsteady.js'
 import type { Work } from './work.js'
 import { textOf } from './write-expression.js'
@@ -53,20 +53,30 @@ class Reading {
     if (Array.isArray(value)) return value.map((each) => this.replace(each))
     if (value === null || typeof value !== 'object') return value
     const { kind, node } = nodeOf(value)
-    if (kind === 'ColumnRef') return this.#column(node)
+    if (kind === 'ColumnRef') return this.#take(findColumn(node, this.#levels), value)
+    if (isSetCall(this.#work.facts, kind, node)) return this.#rows(node, value)
     this.#note(kind, node)
     // What a subquery computes is not part of this expression, and its names mean other things.
     if (kind === 'SubLink') return value
     return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, this.replace(each)]))
   }
 
-  #column(reference: Tree): unknown {
-    const column = findColumn(reference, this.#levels)
+  /** Rows of a function in the select list (`rowsOfList`). */
+  #rows(call: Tree, written: unknown): unknown {
+    const text = textOfCall(this.#work, call, this.#levels)
+    const columns = (this.#levels[0] ?? []).flatMap((relation) => relation.columns)
+    const column = columns.find(({ name }) => name === text)
+    if (column !== undefined) return this.#take(column, written)
+    this.opaque ??= 'it is the result of a function that returns rows'
+    return written
+  }
+
+  #take(column: Column, written: unknown): unknown {
     this.opaque ??=
       column.opaque ?? (column.isLoose ? 'it is computed from one of several equal values' : null)
     this.isOptional ||= column.isOptional
     this.unsteady ??= column.unsteady
-    if (column.value === null) return { ColumnRef: reference }
+    if (column.value === null) return written
     this.uses.push(...column.value.uses)
     return column.value.node
   }
@@ -86,6 +96,17 @@ class Reading {
     const use = value === null ? null : plainUse(value)
     return use !== null && !FLOATING.has(this.#work.typeOf(use))
   }
+}
+
+/** A call of a function that returns rows, with its arguments over base columns; null: they are not known. */
+export function textOfCall(work: Work, call: Tree, levels: Levels): string | null {
+  const reader = new Reading(work, levels)
+  const args = reader.replace(listOf(call.args))
+  return reader.opaque === null ? textOf({ FuncCall: { ...call, args } }) : null
+}
+
+export function isSetCall(facts: QueryFacts, kind: string, node: Tree): boolean {
+  return kind === 'FuncCall' && node.over === undefined && facts.setFunctions.has(lastNameOf(node.funcname))
 }
 
 /** Also for a plain function that has the name of an aggregate of the query: that is the safe side. */

@@ -12,6 +12,7 @@ import {
 } from './alternative.js'
 import { conditionsOf, equality } from './conditions.js'
 import { meaningOf } from './expression.js'
+import { rowsOfCall } from './function-rows.js'
 import { visibleColumn } from './names.js'
 import { type BaseTable, nameOf, relationKey } from './query-facts.js'
 import { requireRepeatable } from './repeatable.js'
@@ -83,7 +84,7 @@ function baseTable(work: Work, table: BaseTable, { node, alias }: { node: Tree; 
     throw new Untraceable(
       `${nameOf(table.name)} has child tables by inheritance, and reading it reads those too.`,
     )
-  const occurrence = work.occurrence(table, isOnly)
+  const occurrence = work.occurrence(table, { isOnly })
   const columns = [...table.columns.keys()].map((name): Column => {
     const use = { occurrence: occurrence.id, column: name }
     const value = { node: { BaseColumn: use }, uses: [use] }
@@ -112,19 +113,29 @@ function subselect(work: Work, node: Tree, { queries, levels }: Here): Piece[] {
 
 /** IMMUTABLE functions make rows of their arguments only; others were refused before (`QueryFacts.obstacles`). */
 function fromFunction(work: Work, node: Tree, here: Here): Piece[] {
-  const call = nodeOf(listOf((listOf(node.functions)[0]?.List as Tree | undefined)?.items)[0])
-  const alias = aliasOf(node, lastNameOf(call.node.funcname))
-  const columns = alias.columns.map((name) => opaqueColumn(name, 'it is the result of a function in FROM'))
+  const functions = listOf(node.functions)
+  const [call, definitions] = listOf((functions[0]?.List as Tree | undefined)?.items).map(nodeOf)
+  const alias = aliasOf(node, lastNameOf(call?.node.funcname))
+  const isPlain = functions.length === 1 && call?.kind === 'FuncCall' && definitions?.kind !== 'List'
+  const rows = isPlain
+    ? rowsOfCall(work, call.node, {
+        levels: here.levels,
+        names: alias.columns,
+        hasOrdinality: node.ordinality === true,
+      })
+    : null
+  const columns =
+    rows?.columns ?? alias.columns.map((name) => opaqueColumn(name, 'it is the result of a function in FROM'))
   const relation: Relation = { alias: alias.name, columns, hidden: new Set(), isOpen: true }
-  return subqueriesIn(work, node.functions, here).map((addition) => ({
-    ...addition,
+  return subqueriesIn(work, node.functions, here).map(({ occurrences, links }) => ({
+    occurrences: rows === null ? occurrences : [...occurrences, rows.occurrence],
+    links,
     relations: [relation],
     unsteadyRows: null,
   }))
 }
 
 function join(work: Work, node: Tree, here: Here): Piece[] {
-  if (node.jointype === 'JOIN_FULL') throw new Untraceable('The query uses FULL JOIN.')
   const [before = [], ...outer] = here.levels
   const sides = work.product(
     itemOf(work, node.larg, here),
@@ -136,10 +147,16 @@ function join(work: Work, node: Tree, here: Here): Piece[] {
       ...here,
       levels: [[...before, ...both.left.relations, ...both.right.relations], ...outer],
     }
-    return conditionsOf(work, node.quals, inside).map((condition) =>
-      joined(work, node, { ...both, condition, unsteady: unsteadyIn(work, node.quals, inside) }),
+    const unsteady = unsteadyIn(work, node.quals, inside)
+    return conditionsOf(work, node.quals, inside).flatMap((condition) =>
+      joinTypes(node).map((type) => joined(work, node, { ...both, type, condition, unsteady })),
     )
   })
+}
+
+/** Of the two sides of a FULL JOIN one is always there: its rows are those of a LEFT JOIN and of a RIGHT JOIN. */
+function joinTypes({ jointype }: Tree): string[] {
+  return jointype === 'JOIN_FULL' ? ['JOIN_LEFT', 'JOIN_RIGHT'] : [String(jointype)]
 }
 
 /** Why a condition may choose other rows with another plan. */
@@ -153,17 +170,18 @@ interface Sides {
 }
 
 interface Join extends Sides {
+  readonly type: string
   readonly condition: Addition
   readonly unsteady: string | null
 }
 
-function joined(work: Work, node: Tree, { left, right, condition, unsteady }: Join): Piece {
+function joined(work: Work, node: Tree, { type, left, right, condition, unsteady }: Join): Piece {
   const using = namesOf(node.usingClause)
   const pairs = using.flatMap((name) =>
     equality(work, visibleColumn(left.relations, name), visibleColumn(right.relations, name)),
   )
   const on: Addition = { occurrences: condition.occurrences, links: [...condition.links, ...pairs] }
-  const optional = node.jointype === 'JOIN_LEFT' ? right : node.jointype === 'JOIN_RIGHT' ? left : null
+  const optional = type === 'JOIN_LEFT' ? right : type === 'JOIN_RIGHT' ? left : null
   // A subquery in ON decides about the match, so that its rows matter only where the optional side does.
   const guard = new Set([...idsOf(optional?.occurrences ?? []), ...idsOf(on.occurrences)])
   const side = (piece: Piece): Piece => (piece === optional ? madeOptional(piece, guard) : piece)
@@ -171,7 +189,7 @@ function joined(work: Work, node: Tree, { left, right, condition, unsteady }: Jo
   const piece: Piece = {
     occurrences: [...both.occurrences, ...on.occurrences],
     links: [...both.links, ...(optional === null ? on.links : guarded(on.links, guard))],
-    relations: hiding(side(left), side(right), { using, isRight: node.jointype === 'JOIN_RIGHT' }),
+    relations: hiding(side(left), side(right), { using, isRight: type === 'JOIN_RIGHT' }),
     unsteadyRows: both.unsteadyRows ?? unsteady,
   }
   return withAlias(node, piece, using)

@@ -13,6 +13,10 @@ export function keyQueryOf(path: Path, types: readonly string[]): KeyQuery {
   const alias = new Map(path.occurrences.map(({ id }, place) => [id, `o${place}`]))
   const column = (use: ColumnUse) => `${alias.get(use.occurrence)}.${quoteIdentifier(use.column)}`
   const from = path.occurrences.flatMap((occurrence, place) => {
+    if (occurrence.call !== null)
+      return [
+        `${written(occurrence.call, column)}${asRows(occurrence)} o${place}(${quoteList([...occurrence.table.columns.keys()])})`,
+      ]
     const columns = neededColumns(path, occurrence)
     // The scope is a constant: that there is a change is all that matters.
     if (columns.length === 0) return []
@@ -31,9 +35,15 @@ export function keyQueryOf(path: Path, types: readonly string[]): KeyQuery {
   return {
     text: `SELECT DISTINCT ${keys.map((_, place) => `s.k${place}::text AS k${place}`).join(', ')} FROM (${found}) s WHERE ${keys.map((_, place) => `s.k${place} IS NOT NULL`).join(' AND ')}`,
     parameters,
-    reads: path.occurrences.slice(1).map(({ table }) => table.name),
-    mayFail: path.scope.some((each) => !cannotFail(each, path.occurrences)),
+    reads: path.occurrences.slice(1).flatMap(({ table, call }) => (call === null ? table.name : [])),
+    mayFail:
+      path.occurrences.some(({ call }) => call !== null) ||
+      path.scope.some((each) => !cannotFail(each, path.occurrences)),
   }
+}
+
+function asRows({ call }: Occurrence): string {
+  return call?.hasOrdinality ? ' WITH ORDINALITY AS' : ' AS'
 }
 
 function cannotFail(value: Expression, occurrences: readonly Occurrence[]): boolean {
@@ -50,8 +60,9 @@ function written({ node }: Expression, column: (use: ColumnUse) => string): stri
 }
 
 /** In the order of the table, so that the same path has the same text. */
-function neededColumns({ conditions, scope }: Path, { id, table }: Occurrence): TableColumn[] {
+function neededColumns({ occurrences, conditions, scope }: Path, { id, table }: Occurrence): TableColumn[] {
   const uses = [
+    ...occurrences.flatMap(({ call }) => call?.uses ?? []),
     ...conditions.flatMap((each: Condition) => usesOf(each)),
     ...scope.flatMap(({ uses }) => uses),
   ]

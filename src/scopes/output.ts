@@ -1,9 +1,10 @@
 import type { Tree } from '../guard/index.js'
-import type { Column } from './alternative.js'
+import type { Column, ColumnUse } from './alternative.js'
 import { meaningOf } from './expression.js'
+import { joinedCoalesce } from './joined-coalesce.js'
 import { type RowList, RowLists, type Selected } from './row-lists.js'
 import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { Here, Work } from './work.js'
+import type { Work } from './work.js'
 import { textOf } from './write-expression.js'
 
 interface Source extends Omit<Selected, 'targets'> {
@@ -15,7 +16,7 @@ interface Source extends Omit<Selected, 'targets'> {
  * only if it is the same in all rows that do, that is, if it is in the list of each of them.
  */
 export function outputColumns(work: Work, select: Tree, source: Source): Column[] {
-  const targets = targetsOf(work, select, source.here)
+  const targets = targetsOf(work, select, source)
   const lists = new RowLists(work, select, { ...source, targets })
   const all = lists.all()
   const isMerging = all.length > 0 || listOf(select.distinctClause).length > 0
@@ -27,10 +28,11 @@ export function outputColumns(work: Work, select: Tree, source: Source): Column[
   })
 }
 
-function targetsOf(work: Work, select: Tree, { levels }: Here): Column[] {
+function targetsOf(work: Work, select: Tree, source: Source): Column[] {
   return listOf(select.targetList).map((each) => {
     const { node } = nodeOf(each)
-    return { ...meaningOf(work, node.val, levels), name: nameOf(node) }
+    const meaning = joinedCoalesce(work, node.val, source) ?? meaningOf(work, node.val, source.here.levels)
+    return { ...meaning, name: nameOf(node) }
   })
 }
 
@@ -54,10 +56,20 @@ function settled(target: Column, lists: readonly RowList[], { work, unsteadyRows
   return { ...target, opaque, unsteady: unsteady ?? (opaque === null ? null : unsteadyRows) }
 }
 
-/** A constant is in every list, and so is what is computed from columns that are and that have one value. */
+/**
+ * A constant is in every list, and so is what is computed from columns that are and that have one value, or that belong to
+ * a row whose primary key is in the list.
+ */
 function isInList(work: Work, { value }: Column, { texts }: RowList): boolean {
   if (value === null) return false
   const text = textOf(value.node)
   if (text !== null && texts.has(text)) return true
-  return !work.isLoose(value) && value.uses.every((use) => texts.has(textOf({ BaseColumn: use }) ?? ''))
+  const isListed = (use: ColumnUse) => texts.has(textOf({ BaseColumn: use }) ?? '')
+  const isDetermined = ({ occurrence }: ColumnUse) => {
+    const key = work.primaryKeyOf(occurrence)
+    return key.length > 0 && key.every((column) => isListed({ occurrence, column }))
+  }
+  const hasOneValue = (use: ColumnUse) =>
+    isDetermined(use) || (isListed(use) && !work.isLoose({ node: { BaseColumn: use }, uses: [use] }))
+  return value.uses.every(hasOneValue)
 }

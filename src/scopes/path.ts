@@ -17,25 +17,43 @@ export function pathFrom(
   scope: readonly Expression[],
   { occurrences, links }: Alternative,
 ): Path | null {
-  const usable = usableLinks(links, new Set([changed.id, ...scope.flatMap(({ uses }) => uses.map(idOf))]))
+  const known = scope.flatMap(({ uses }) => uses.map(idOf))
+  const usable = usableLinks(links, new Set([changed.id, ...known]))
+  // Compared with something, or part of the key: else the rows of a function may be absent.
+  const present = new Set([...known, ...usable.flatMap((link) => usesOf(link).map(idOf))])
+  const calls = occurrences.filter(({ id, call }) => call !== null && present.has(id))
   const byId = new Map(occurrences.map((each) => [each.id, each]))
   const same = new SameColumns(usable, byId)
-  const reached = reach(changed, byId, { same, others: usable.filter((link) => !same.has(link)) })
+  const reached = reach(changed, byId, { same, others: usable.filter((link) => !same.has(link)), calls })
   const near = (use: ColumnUse) => nearest(use, same, reached)
   if (scope.some(({ uses }) => uses.some((use) => !reached.has(near(use).occurrence)))) return null
   const moved = scope.map((each) => movedTo(each, near))
   const chosen = new Set([changed.id])
-  for (const { occurrence } of moved.flatMap(({ uses }) => uses))
+  const choose = ({ occurrence }: ColumnUse) => {
     for (let at: number | null = occurrence; at !== null; at = reached.get(at)?.from ?? null) chosen.add(at)
+  }
+  for (const use of moved.flatMap(({ uses }) => uses)) choose(use)
+  // A function needs its arguments. The set grows while it is walked.
+  for (const id of chosen)
+    for (const use of byId.get(id)?.call?.uses ?? []) {
+      if (!reached.has(use.occurrence)) return null
+      choose(use)
+    }
   const isChosen = (use: ColumnUse) => chosen.has(use.occurrence)
   return {
-    occurrences: [...chosen].map((id) => byId.get(id)!),
+    occurrences: functionsLast([...chosen].map((id) => byId.get(id)!)),
     conditions: [
       ...same.conditions(isChosen),
       ...usable.filter((link) => !same.has(link) && usesOf(link).every(isChosen)),
     ],
     scope: moved,
   }
+}
+
+/** Each one may name those before it: inner calls have smaller numbers. */
+function functionsLast(occurrences: readonly Occurrence[]): Occurrence[] {
+  const calls = occurrences.filter(({ call }) => call !== null).sort((one, other) => one.id - other.id)
+  return [...occurrences.filter(({ call }) => call === null), ...calls]
 }
 
 function idOf({ occurrence }: ColumnUse): number {
@@ -71,6 +89,8 @@ interface Roads {
   readonly same: SameColumns
   /** Links that compare something else than two columns of one type for equality. */
   readonly others: readonly Link[]
+  /** Rows of functions that are certainly there. */
+  readonly calls: readonly Occurrence[]
 }
 
 /** An inequality names many more scopes than an equality, however long its way. */
@@ -99,13 +119,22 @@ function reach(
   return reached
 }
 
-function neighbours(at: number, { same, others }: Roads): (readonly [number, number])[] {
+function neighbours(at: number, { same, others, calls }: Roads): (readonly [number, number])[] {
   const byLink = others.flatMap((link) => {
     const ids = usesOf(link).map(idOf)
     const cost = link.operator === '=' ? 1 : INEQUALITY
     return ids.includes(at) ? ids.filter((id) => id !== at).map((id) => [id, cost] as const) : []
   })
-  return [...same.neighbours(at).map((id) => [id, 1] as const), ...byLink]
+  return [...same.neighbours(at).map((id) => [id, 1] as const), ...byLink, ...alongCalls(at, calls)]
+}
+
+/** From the arguments of a function to its rows, and back: that way all rows of the other table are tried. */
+function alongCalls(at: number, calls: readonly Occurrence[]): (readonly [number, number])[] {
+  return calls.flatMap(({ id, call }): (readonly [number, number])[] => {
+    const ids = call === null ? [] : call.uses.map(idOf)
+    if (id === at) return ids.map((each) => [each, INEQUALITY])
+    return ids.includes(at) ? [[id, 1]] : []
+  })
 }
 
 /** A column that is equal to this one and nearer to the change: reading it there often saves reading a table. */

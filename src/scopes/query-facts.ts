@@ -13,6 +13,8 @@ export interface QueryFacts {
   readonly aggregates: ReadonlySet<string>
   /** Those of them that add up floating-point numbers. */
   readonly floatAggregates: ReadonlySet<string>
+  /** Names of the functions that return rows, with the type of their only column; null: it has no type of its own. */
+  readonly setFunctions: ReadonlyMap<string, string | null>
   /** Sentences: what the server's own tree of the query shows and no key query can follow. */
   readonly obstacles: readonly string[]
   /** The oids of `relations`. */

@@ -82,6 +82,7 @@ async function factsOfView(session: GuardSession): Promise<QueryFacts> {
     })),
     relations: new Map(known.map((relation) => [relationKey(relation.name), relation])),
     ...calledAggregates(functions),
+    setFunctions: setFunctionsOf(functions),
     relationIds: relations.map(({ oid }) => oid),
     usesOnlyBuiltIns: functions.every(({ schema }) => schema === 'pg_catalog'),
     obstacles: obstaclesIn({ functions, systemColumns: used?.system_columns === 'true' }),
@@ -104,6 +105,13 @@ function calledAggregates(functions: readonly UsedFunction[]) {
     aggregates: new Set(aggregates.map(({ name }) => name)),
     floatAggregates: new Set(aggregates.filter(({ takesFloat }) => takesFloat).map(({ name }) => name)),
   }
+}
+
+function setFunctionsOf(functions: readonly UsedFunction[]): Map<string, string | null> {
+  const found = new Map<string, string | null>()
+  for (const { name, result } of functions.filter(({ returnsRows }) => returnsRows))
+    found.set(name, found.has(name) && found.get(name) !== result ? null : result)
+  return found
 }
 
 interface RelationRow extends TextRow {
@@ -294,6 +302,9 @@ WITH tree AS (
 SELECT (SELECT coalesce(pg_catalog.bool_or(text ~ ':varattno -\\d'), false) FROM tree)::text AS system_columns,
        (SELECT pg_catalog.json_agg(pg_catalog.json_build_object('name', p.proname, 'schema', n.nspname,
                  'volatility', p.provolatile, 'kind', p.prokind,
-                 'takesFloat', p.proargtypes::pg_catalog.oid[] && '{700,701}'::pg_catalog.oid[]) ORDER BY p.proname)
+                 'takesFloat', p.proargtypes::pg_catalog.oid[] && '{700,701}'::pg_catalog.oid[],
+                 'returnsRows', p.proretset,
+                 'result', CASE WHEN t.typtype = 'b' AND p.proallargtypes IS NULL THEN pg_catalog.format_type(t.oid, NULL) END) ORDER BY p.proname)
           FROM called JOIN pg_catalog.pg_proc p ON p.oid = called.oid
+          JOIN pg_catalog.pg_type t ON t.oid = p.prorettype
           JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace)::text AS functions`

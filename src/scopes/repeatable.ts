@@ -10,6 +10,9 @@ export interface UsedFunction {
   readonly volatility: string
   readonly kind: string
   readonly takesFloat: boolean
+  readonly returnsRows: boolean
+  /** As format_type writes it; null: it depends on the arguments, or is a row. */
+  readonly result: string | null
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Column, Link, Occurrence } from './alternative.js'
 import { BEHIND_LIMIT, isAggregated, isLimited, LIMIT_TIES, windowClause } from './clauses.js'
 import { isDetermined } from './determined.js'
 import { type Meaning, meaningOf, plainUse } from './expression.js'
+import { joinedCoalesce } from './joined-coalesce.js'
 import { visibleColumn } from './names.js'
 import { lastNameOf, listOf, namesOf, nodeOf, walk } from './tree.js'
 import { distinguishesPeers } from './unsteady.js'
@@ -118,7 +119,9 @@ export class RowLists {
     const isOutput = names.length === 1 && visibleColumn(here.levels[0] ?? [], names[0] ?? '') === null
     const target =
       targets[place - 1] ?? (isOutput ? targets.find(({ name }) => name === names[0]) : undefined)
-    return target ?? meaningOf(this.#work, expression, here.levels)
+    if (target !== undefined) return target
+    const joined = joinedCoalesce(this.#work, expression, this.#source)
+    return joined ?? meaningOf(this.#work, expression, here.levels)
   }
 
   /** Why a window function in this expression may depend on the plan. */

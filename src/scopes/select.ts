@@ -3,6 +3,7 @@ import { type Alternative, type Column, guarded, idsOf, opaqueColumn, type Piece
 import { BEHIND_LIMIT, isLimited, isUngrouped, LIMIT_TIES } from './clauses.js'
 import { conditionsOf } from './conditions.js'
 import { piecesOf, unsteadyIn } from './from.js'
+import { rowsOfList } from './function-rows.js'
 import { outputColumns } from './output.js'
 import { requirePlain } from './repeatable.js'
 import { type Addition, added, NOTHING, subqueriesIn } from './subqueries.js'
@@ -128,13 +129,21 @@ interface Parts {
 }
 
 function settled(work: Work, select: Tree, { piece, where, addition, here }: Parts): Alternative {
-  const { occurrences, links } = added(added(piece, where), addition)
+  const rows = rowsOfList(work, select, here.levels)
+  const [relations = [], ...outer] = here.levels
+  const inside: Here = { ...here, levels: [[...relations, rows.relation], ...outer] }
+  const parts = added(added(piece, where), addition)
+  const occurrences = [...parts.occurrences, ...rows.occurrences]
+  const { links } = parts
   const unsteadyRows =
     piece.unsteadyRows ??
     unsteadyIn(work, select.whereClause, here) ??
     unsteadyIn(work, select.havingClause, here)
-  const source = { occurrences: piece.occurrences, links: [...piece.links, ...where.links] }
-  const columns = outputColumns(work, select, { ...source, here, unsteadyRows })
+  const source = {
+    occurrences: [...piece.occurrences, ...rows.occurrences],
+    links: [...piece.links, ...where.links],
+  }
+  const columns = outputColumns(work, select, { ...source, here: inside, unsteadyRows })
   // An aggregate without GROUP BY has a row even where no row was aggregated.
   const isGuarded = isUngrouped(work.facts, select)
   return { occurrences, links: isGuarded ? guarded(links, new Set(idsOf(occurrences))) : links, columns }

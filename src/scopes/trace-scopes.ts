@@ -1,5 +1,5 @@
 import type { TableName } from '../sql/identifiers.js'
-import type { Alternative, Column, Expression, Occurrence } from './alternative.js'
+import type { Alternative, Column, ColumnUse, Expression, Occurrence } from './alternative.js'
 import { withInlinedQueries } from './inlined-queries.js'
 import { keyQueryOf } from './key-query.js'
 import { pathFrom } from './path.js'
@@ -45,7 +45,8 @@ export function traceAlternatives(
   key: readonly string[],
 ): ScopeTrace {
   const planDependent = planDependentColumns(alternatives, facts)
-  const names = key.filter((name) => alternatives.every((each) => isTransparent(columnOf(each, name))))
+  const transparent = key.filter((name) => alternatives.every((each) => isTransparent(columnOf(each, name))))
+  const names = withoutFunctions(transparent, alternatives)
   const scope = names.flatMap((name) => scopeColumn(name, alternatives, facts))
   if (scope.length === 0) return { traced: false, reason: whyNoScope(key, alternatives), planDependent }
   if (isOneScope(scope, alternatives))
@@ -55,10 +56,9 @@ export function traceAlternatives(
       planDependent,
     }
   const found = alternatives.flatMap((alternative) =>
-    alternative.occurrences.map((occurrence) => ({
-      occurrence,
-      trace: trace(occurrence, alternative, scope),
-    })),
+    alternative.occurrences
+      .filter(({ call }) => call === null)
+      .map((occurrence) => ({ occurrence, trace: trace(occurrence, alternative, scope) })),
   )
   const inlined = withInlinedQueries(facts.text, facts.statement)
   return {
@@ -77,6 +77,22 @@ export function traceAlternatives(
 
 function columnOf({ columns }: Alternative, name: string): Column | undefined {
   return columns.find((column) => column.name === name)
+}
+
+/**
+ * Rows of a function are found through those of a table: its column serves as well, and an old image needs not have the
+ * arguments.
+ */
+function withoutFunctions(names: readonly string[], alternatives: readonly Alternative[]): readonly string[] {
+  const places = (name: string) =>
+    alternatives.map((each) => {
+      const uses = columnOf(each, name)?.value?.uses ?? []
+      const isCall = ({ occurrence }: ColumnUse) =>
+        each.occurrences.some(({ id, call }) => id === occurrence && call !== null)
+      return uses.length === 0 ? 'nowhere' : uses.some(isCall) ? 'function' : 'table'
+    })
+  const isEnough = names.some((name) => places(name).every((place) => place === 'table'))
+  return isEnough ? names.filter((name) => !places(name).includes('function')) : names
 }
 
 function isTransparent(column: Column | undefined): boolean {

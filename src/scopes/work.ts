@@ -2,6 +2,7 @@ import type { Tree } from '../guard/index.js'
 import type { Alternative, ColumnUse, Expression, Occurrence } from './alternative.js'
 import type { Levels } from './names.js'
 import type { BaseTable, QueryFacts } from './query-facts.js'
+import { walk } from './tree.js'
 import { Untraceable } from './untraceable.js'
 
 /** A WITH query, with what can be named inside it. */
@@ -40,12 +41,12 @@ export class Work {
     this.select = (node, place) => select(this, node, place)
   }
 
-  occurrence(table: BaseTable, isOnly: boolean): Occurrence {
+  occurrence(table: BaseTable, { isOnly = false, call = null }: Partial<Occurrence> = {}): Occurrence {
     if (this.#occurrences.length >= MOST_OCCURRENCES)
       throw new Untraceable(
         `The query uses tables more than ${MOST_OCCURRENCES} times, WITH queries and views written out.`,
       )
-    const occurrence = { id: this.#occurrences.length, table, isOnly }
+    const occurrence = { id: this.#occurrences.length, table, isOnly, call }
     this.#occurrences.push(occurrence)
     return occurrence
   }
@@ -56,6 +57,29 @@ export class Work {
       this.#occurrences[occurrence]?.table.columns.get(column),
     )
     return columns.some((column) => column?.isLoose !== false)
+  }
+
+  /** Whether it may have another collation than the default one. */
+  isCollated({ node, uses }: Expression): boolean {
+    const isOwn = ({ occurrence, column }: ColumnUse) =>
+      this.#occurrences[occurrence]?.table.columns.get(column)?.collation != null
+    let found = uses.some(isOwn)
+    walk(node, (kind) => {
+      found ||= kind === 'CollateClause'
+      return true
+    })
+    return found
+  }
+
+  primaryKeyOf(occurrence: number): readonly string[] {
+    return this.#occurrences[occurrence]?.table.primaryKey ?? []
+  }
+
+  /** Whether it is a column that cannot be NULL, as long as its row is there. */
+  isNotNull(value: Expression): boolean {
+    const use = value.node.BaseColumn as ColumnUse | undefined
+    if (use === undefined) return false
+    return this.#occurrences[use.occurrence]?.table.columns.get(use.column)?.isNotNull === true
   }
 
   typeOf({ occurrence, column }: ColumnUse): string {

@@ -244,6 +244,11 @@ export class Events {
     this.#meter.spent(claim.pipeline.name, cost)
   }
 
+  /** The changes of the source were not followed to rows of the mart. */
+  everyRowComputed(claim: Claim, reason: string): void {
+    this.#log.info(`Every row is computed: ${reason}`, this.#about(claim))
+  }
+
   /** Rows that differ from what the query returns mean that a change was not followed to them. */
   auditFailed(claim: Claim, audit: FailedAudit): void {
     this.#meter.auditFailed(claim.pipeline.name)

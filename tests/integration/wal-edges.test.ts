@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { PipelineSpec } from '../../src/model/pipeline.js'
-import { aPipeline } from '../support/builders.js'
+import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aLogicalServer, type LogicalServer, prepareSource } from '../support/capture.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
 import { type RunRow, run, runsOf } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
+import { someTasks, taskSettings } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
 
 let server: LogicalServer
@@ -29,16 +29,23 @@ interface Setup {
   readonly tables: readonly string[]
   readonly query: string
   readonly key?: readonly string[]
-  readonly spec?: Partial<PipelineSpec>
+  readonly spec?: PipelineOverrides
+  /** TypeScript. */
+  readonly tasks?: string
 }
 
 /** A mart after its first run, with a runner that also captures. */
-async function followed({ sql, tables, query, key = ['id'], spec = {} }: Setup): Promise<Followed> {
+async function followed({ sql, tables, query, key = ['id'], spec = {}, tasks }: Setup): Promise<Followed> {
   const main = await aDatabase()
   const source = await aDatabase({ migrated: false, server })
   await source.query(sql)
   await prepareSource(main, source, { connection: 'src', tables })
-  const env = { VITRINA_CONNECTION_SRC_URL: source.url, ALLOWED_SOURCE_SCHEMAS: 'public' }
+  const files = tasks === undefined ? null : await someTasks({ 'typescript/tasks.ts': tasks })
+  const env = {
+    VITRINA_CONNECTION_SRC_URL: source.url,
+    ALLOWED_SOURCE_SCHEMAS: 'public',
+    ...(files === null ? {} : taskSettings(files.folder)),
+  }
   await aRunner(main, { env })
   const { id } = await aPipeline(main, {
     ...{ sourceConnection: 'src', sourceQuery: query, targetTable: 'analytics.mart', keyColumns: [...key] },
@@ -63,6 +70,15 @@ async function expectEqual(one: Followed): Promise<RunRow> {
   const { mart, source } = await one.both()
   expect(mart).toEqual(source)
   return done
+}
+
+/** Why a run has computed every row, by its log, which is written behind the run. */
+async function reasonsOf({ main }: Followed, { id }: RunRow): Promise<string[]> {
+  const ended = "SELECT FROM etl.etl_run_log WHERE run_id = $1 AND message = 'Run succeeded.'"
+  await waitFor(async () => (await main.query(ended, [id])).length > 0, { what: 'the log of the run' })
+  const text =
+    "SELECT message FROM etl.etl_run_log WHERE run_id = $1 AND message LIKE 'Every row%' ORDER BY id"
+  return (await main.query<{ message: string }>(text, [id])).map(({ message }) => message)
 }
 
 const FILMS = `CREATE TABLE film (id int PRIMARY KEY, title text); CREATE TABLE rating (id int PRIMARY KEY, film_id int NOT NULL, score int);
@@ -123,9 +139,85 @@ describe('a mart is equal to its query', () => {
     await one.source.query(
       'UPDATE rating SET film_id = 10 WHERE id BETWEEN 20 AND 30; DELETE FROM rating WHERE film_id = 9',
     )
-    expect(await expectEqual(one)).toMatchObject({ rows_read: 299 })
+    const full = await expectEqual(one)
+    expect(full).toMatchObject({ rows_read: 299 })
+    expect(await reasonsOf(one, full)).toEqual([
+      'Every row is computed: The value of public.rating.film_id before a change is not known: the replica identity of the table does not include it.',
+    ])
     await one.source.query('INSERT INTO rating VALUES (5000, 11, 5)')
-    expect(await expectEqual(one)).toMatchObject({ rows_read: 1 })
+    const few = await expectEqual(one)
+    expect(few).toMatchObject({ rows_read: 1 })
+    expect(await reasonsOf(one, few)).toEqual([])
+    await one.source.query('TRUNCATE rating; INSERT INTO rating VALUES (1, 7, 5)')
+    expect(await reasonsOf(one, await expectEqual(one))).toEqual([
+      'Every row is computed: A table was truncated, or its structure has changed.',
+    ])
+  })
+
+  it('through a transform that drops rows, and not through one that changes the key', async () => {
+    const plan = (body: string): PipelineOverrides => ({
+      type: 'PYTHON',
+      tasks: [
+        { taskType: 'SQL', body: 'SELECT f.code, f.title FROM public.film f' },
+        { taskType: 'PYTHON', body },
+      ],
+    })
+    const one = await followed({
+      sql: `CREATE TABLE film (code text PRIMARY KEY, title text); INSERT INTO film SELECT 'c' || n, 'film ' || n FROM generate_series(1, 90) n`,
+      tables: ['public.film'],
+      key: ['code'],
+      query: "SELECT f.code, upper(f.title) AS title FROM public.film f WHERE f.title <> 'hidden'",
+      spec: plan('shown'),
+      tasks: `import { task } from 'vitrina'
+        task('shown', {}, (rows) => rows.filter((row) => row.title !== 'hidden').map((row) => ({ ...row, title: row.title.toUpperCase() })))
+        task('renamed', {}, (rows) => rows.map((row) => ({ ...row, code: row.code.toUpperCase() })))`,
+    })
+    await one.source.query(
+      "UPDATE film SET title = 'hidden' WHERE code = 'c7'; DELETE FROM film WHERE code = 'c8'; INSERT INTO film VALUES ('new', 'x')",
+    )
+    expect(await expectEqual(one)).toMatchObject({ rows_inserted: 1, rows_deleted: 2 })
+    const { id } = await aPipeline(one.main, {
+      ...plan('renamed'),
+      ...{ sourceConnection: 'src', targetTable: 'analytics.renamed', keyColumns: ['code'] },
+      ...{ mode: 'incremental', capture: 'wal' },
+    })
+    const refused = await run(one.main, id)
+    expect(refused).toMatchObject({ status: 'FAILED', error: expect.stringContaining('changed (code)') })
+    expect(refused.error_hint).toContain('Compute code in the query')
+  })
+
+  it('whose key is made by functions that return rows', async () => {
+    const one = await followed({
+      sql: `CREATE TABLE film (id int PRIMARY KEY, tags text[], sizes jsonb); ALTER TABLE film REPLICA IDENTITY FULL;
+        INSERT INTO film SELECT n, ARRAY['t' || n % 40, 'u' || n % 30], jsonb_build_array(n % 20, n % 25) FROM generate_series(1, 3000) n; ANALYZE`,
+      tables: ['public.film'],
+      key: ['tag', 'size'],
+      query: `SELECT x.tag, y.size, count(*)::int AS n FROM (SELECT f.id, unnest(f.tags) AS tag FROM public.film f) x
+        JOIN (SELECT f.id, jsonb_array_elements_text(f.sizes) AS size FROM public.film f) y ON y.id = x.id GROUP BY x.tag, y.size`,
+    })
+    await one.source.query(`UPDATE film SET tags = ARRAY['a', 'b'], sizes = '[1, 2]' WHERE id = 5; DELETE FROM film WHERE id = 6;
+      UPDATE film SET tags = '{}' WHERE id = 7`)
+    await expectEqual(one)
+  })
+
+  it('whose rows come from either side of a FULL JOIN', async () => {
+    const table = (
+      name: string,
+      first: number,
+    ) => `CREATE TABLE ${name} (id int PRIMARY KEY, film_id int NOT NULL);
+      INSERT INTO ${name} SELECT n, n % 4000 + ${first} FROM generate_series(1, 40000) n; CREATE INDEX ON ${name} (film_id);
+      ALTER TABLE ${name} REPLICA IDENTITY FULL;`
+    const one = await followed({
+      sql: `${table('rating', 1)} ${table('visit', 2001)} ANALYZE`,
+      tables: ['public.rating', 'public.visit'],
+      query: `SELECT coalesce(r.film_id, v.film_id) AS id, r.n::int AS ratings, v.n::int AS visits
+        FROM (SELECT film_id, count(*) AS n FROM public.rating GROUP BY film_id) r
+        FULL JOIN (SELECT film_id, count(*) AS n FROM public.visit GROUP BY film_id) v ON r.film_id = v.film_id`,
+    })
+    await one.source.query(`DELETE FROM rating WHERE film_id IN (10, 2500); DELETE FROM visit WHERE film_id = 5900;
+      UPDATE visit SET film_id = 3 WHERE film_id = 2600; INSERT INTO rating VALUES (90000, 9000); INSERT INTO visit VALUES (90000, 9000)`)
+    // Of 10, 2500, 5900, 2600, 3 and 9000 two are gone.
+    expect(await expectEqual(one)).toMatchObject({ rows_read: 4, rows_deleted: 2 })
   })
 
   it.each([

@@ -222,11 +222,62 @@ export class QueryMaker {
 
   #item(before: readonly Item[]): From {
     const random = this.#random
+    if (random.chance(0.08)) return this.#functionRows(before)
+    if (random.chance(0.06)) return this.#fullJoin()
     if (random.chance(0.3)) return this.#derived(before)
     const isView = random.chance(0.1)
     const [name, columns] = random.pick(Object.entries(isView ? VIEWS : TABLES))
     const alias = this.#alias()
     return { sql: `lab.${name} ${alias}`, items: [{ alias, columns }] }
+  }
+
+  /** Rows that a function makes of columns of the items before it. */
+  #functionRows(before: readonly Item[]): From {
+    const random = this.#random
+    const alias = this.#alias()
+    const all = domainColumns(before)
+    if (all.length === 0 || random.chance(0.2)) {
+      const columns: Columns = { c0: 'number' }
+      return { sql: `generate_series(1, 3) AS ${alias}(c0)`, items: [{ alias, columns, isLateral: true }] }
+    }
+    const { domain } = random.pick(all)
+    const hasOrdinality = random.chance(0.3)
+    const columns: Columns = { c0: domain, ...(hasOrdinality ? { n: 'number' as const } : {}) }
+    const names = Object.keys(columns).join(', ')
+    const how = hasOrdinality ? 'WITH ORDINALITY ' : ''
+    return {
+      sql: `unnest(${this.#array(all, domain)}) ${how}AS ${alias}(${names})`,
+      items: [{ alias, columns, isLateral: true }],
+    }
+  }
+
+  #array(all: readonly { column: string; domain: Domain }[], domain: Domain): string {
+    const columns = this.#random.some(
+      all.filter((each) => each.domain === domain),
+      2,
+    )
+    return `ARRAY[${columns.map(({ column }) => column).join(', ')}]`
+  }
+
+  /** Of an aggregate and a table, by columns of one domain. */
+  #fullJoin(): From {
+    const random = this.#random
+    const domain = random.pick(['film', 'person', 'number', 'word'] as const)
+    const uses = Object.entries(TABLES).flatMap(([table, own]) =>
+      Object.entries(own).flatMap(([name, each]) => (each === domain ? [{ table, name }] : [])),
+    )
+    const [one, other] = [random.pick(uses), random.pick(uses)]
+    const [x, y] = [
+      `(SELECT ${one.name} AS c0, count(*)::int AS n FROM lab.${one.table} GROUP BY 1) x`,
+      `(SELECT ${other.name} AS c0 FROM lab.${other.table}) y`,
+    ]
+    const alias = this.#alias()
+    const sql = random.pick([
+      `SELECT c0, x.n FROM ${x} FULL JOIN ${y} USING (c0)`,
+      `SELECT coalesce(x.c0, y.c0) AS c0, x.n FROM ${x} FULL JOIN ${y} ON y.c0 = x.c0`,
+      `SELECT y.c0, x.n FROM ${x} FULL JOIN ${y} ON x.c0 = y.c0`,
+    ])
+    return { sql: `(${sql}) ${alias}`, items: [{ alias, columns: { c0: domain, n: 'number' } }] }
   }
 
   #derived(before: readonly Item[]): From {
@@ -269,6 +320,8 @@ export class QueryMaker {
         'limit',
         'set',
         'constant',
+        'rows',
+        'dependent',
       ])
     ) {
       case 'group':
@@ -304,6 +357,25 @@ export class QueryMaker {
         return {
           sql: `SELECT ${first!.column} AS c0 ${body} ${this.#setOperator()} ${random.pick(other)}`,
           columns: { c0: first!.domain },
+        }
+      }
+      case 'dependent': {
+        // Other columns of a table may be selected if its primary key is in GROUP BY.
+        const whole = inner.items.filter((item) => 'id' in item.columns)
+        if (whole.length === 0) return { sql: `SELECT ${out} ${body}`, columns }
+        const { alias, columns: own } = random.pick(whole)
+        const other = random.pick(Object.keys(own))
+        return {
+          sql: `SELECT ${alias}.id AS c0, ${alias}.${other} AS c1, count(*)::int AS n ${body} GROUP BY ${alias}.id`,
+          columns: { c0: own.id!, c1: own[other]!, n: 'number' },
+        }
+      }
+      case 'rows': {
+        const array = this.#array(domainColumns(inner.items), first!.domain)
+        const second = random.chance(0.5) ? ', generate_series(1, 2) AS n' : ''
+        return {
+          sql: `SELECT ${out}, unnest(${array}) AS u${second} ${body}`,
+          columns: { ...columns, u: first!.domain, ...(second === '' ? {} : { n: 'number' as const }) },
         }
       }
       case 'constant':

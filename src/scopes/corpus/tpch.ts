@@ -237,8 +237,6 @@ export const TPCH_MARTS: readonly TpchMart[] = [
           (SELECT s_suppkey FROM tpch.supplier WHERE s_comment LIKE '%Customer%Complaints%')
       GROUP BY p_brand, p_type, p_size`,
     scope: ['p_brand', 'p_type', 'p_size'],
-    // NOT IN does not link: one NULL in it would empty the mart.
-    untraced: ['supplier'],
   },
   {
     name: 'Q17 small-quantity-order revenue',

@@ -72,7 +72,8 @@ export class ModifiedColumns implements ChangeSource {
           columns: table.columns,
           most,
         })
-        if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
+        if (images === null)
+          return { full: 'More rows have changed than are worth following.', tables: new Map(), next }
         addImages(tables, relationKey(table.capturedAs), images)
       }
       return { full: null, tables, next }

@@ -100,7 +100,8 @@ export class RowVersions implements ChangeSource {
         columns,
         most: this.#most,
       })
-      if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
+      if (images === null)
+        return { full: 'More rows have changed than are worth following.', tables: new Map(), next }
       addImages(tables, relationKey(capturedAs), images)
     }
     return { full: null, tables, next }

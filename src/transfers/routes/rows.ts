@@ -12,6 +12,7 @@ import { OnceReader, SpoolReader } from '../readers/once.js'
 import { LoadedPages } from '../readers/paged.js'
 import { ReadAhead } from '../readers/read-ahead.js'
 import type { Reader } from '../readers/reader.js'
+import { withKeptScopes } from './kept-scopes.js'
 import type { AffectedRows, Rebuild, Recomputed, Route, Stream } from './route.js'
 import { typedKey } from './selections.js'
 
@@ -97,7 +98,11 @@ export class RowsRoute implements Route<RowBatch> {
   }
 
   #ahead(reader: Reader<RowBatch>): Reader<RowBatch> {
-    return this.#attempt.resources.add(new ReadAhead(reader, this.#attempt.chain))
+    const { chain, examined, claim, resources } = this.#attempt
+    const isExact = claim.pipeline.capture === 'wal' && examined.trace !== null
+    const checked =
+      chain !== null && isExact ? withKeptScopes(chain, examined.trace.trace, examined.columns) : chain
+    return resources.add(new ReadAhead(reader, checked))
   }
 
   /** Adds the keys of the rows that pass through it to `kept`. */

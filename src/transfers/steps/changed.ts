@@ -17,6 +17,7 @@ import type { AffectedRows, CollectedAudit, Recomputed, Route } from '../routes/
 import type { BatchOutcome } from '../run-batches.js'
 import { counted } from './pass.js'
 
+const AUDIT_FAILED = 'An audit has found rows that differ from the query.'
 /** A snapshot in which the changes cannot be read is replaced by a later one. */
 const AGAIN_MS = 50
 
@@ -220,28 +221,35 @@ export class ChangedRows<Rows> implements Step {
     const hasFailed = audit?.failed !== undefined && audit.query === this.#parts.query
     if (this.#repairs) {
       this.#repairs = false
-      return this.#everyRowOf()
+      return this.#everyRowOf(AUDIT_FAILED)
     }
-    if (found.full === null && found.tables.size === 0) return null
-    if (found.full !== null || !trace.traced || hasFailed) return this.#everyRowOf()
+    if (found.full !== null) return this.#everyRowOf(found.full)
+    if (found.tables.size === 0) return null
+    if (!trace.traced) return this.#everyRowOf(trace.reason)
+    if (hasFailed) return this.#everyRowOf(AUDIT_FAILED)
     const names = trace.scope.map(({ name }) => name)
-    if (!this.#route.findsScopes(names)) return this.#everyRowOf()
+    if (!this.#route.findsScopes(names))
+      return this.#everyRowOf(
+        `The target cannot find rows by (${names.join(', ')}), which is not the whole key.`,
+      )
     const affected = await affectedScopes(source, trace, found)
-    if (typeof affected === 'string') return this.#everyRowOf()
+    if (typeof affected === 'string') return this.#everyRowOf(affected)
     this.#keyQueries = affected.keyQueries
     const { scopes } = affected
     if (scopes[0]!.length === 0) return null
     const choice = await onSide('source', 'Choosing how to compute the changed rows', () =>
       chooseRecompute(source, trace.recompute, affected),
     )
+    if (choice.way === 'full')
+      return this.#everyRowOf(
+        `The planner expects that to cost less than the rows of ${scopes[0]!.length} changed values of (${names.join(', ')}).`,
+      )
     const text = recomputeText(trace, choice.way, scopes)
-    return {
-      selection: this.#ordered(text),
-      scopes: choice.way === 'full' ? null : { columns: trace.scope, values: scopes },
-    }
+    return { selection: this.#ordered(text), scopes: { columns: trace.scope, values: scopes } }
   }
 
-  #everyRowOf(): AffectedRows {
+  #everyRowOf(reason: string): AffectedRows {
+    this.#attempt.ledger.everyRowComputed(reason)
     return { selection: this.#ordered(this.#attempt.examined.query), scopes: null }
   }
 

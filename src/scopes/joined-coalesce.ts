@@ -1,0 +1,47 @@
+import type { Link } from './alternative.js'
+import { type Meaning, meaningOf, plainUse } from './expression.js'
+import { listOf, nodeOf } from './tree.js'
+import type { Here, Work } from './work.js'
+
+interface Joined {
+  readonly here: Here
+  readonly links: readonly Link[]
+}
+
+/**
+ * COALESCE of columns that the query joins with each other, as in a FULL JOIN with ON, is the one that is always there:
+ * the others are equal to it or absent. Null: something else.
+ */
+export function joinedCoalesce(work: Work, value: unknown, { here, links }: Joined): Meaning | null {
+  const { kind, node } = nodeOf(value)
+  if (kind !== 'CoalesceExpr') return null
+  const parts = listOf(node.args).map((each) => meaningOf(work, each, here.levels))
+  const [present, ...more] = parts.filter(({ isOptional }) => !isOptional)
+  if (present === undefined || more.length > 0) return null
+  const isSame = (part: Meaning) => part === present || isJoined(work, links, { part, present })
+  return parts.every(isSame) ? present : null
+}
+
+interface Pair {
+  readonly part: Meaning
+  readonly present: Meaning
+}
+
+/** Whether a link says that the two are equal wherever the first one is there. */
+function isJoined(work: Work, links: readonly Link[], { part, present }: Pair): boolean {
+  const [one, other] = [bareUse(part), bareUse(present)]
+  if (one === null || other === null || work.isLoose(part.value) || work.typeOf(one) !== work.typeOf(other))
+    return false
+  return links.some(({ operator, left, right, guards }) => {
+    const uses = [bareUse({ value: left }), bareUse({ value: right })]
+    const isBetween = [one, other].every((use) =>
+      uses.some((each) => each?.occurrence === use.occurrence && each.column === use.column),
+    )
+    return operator === '=' && isBetween && guards.every((guard) => guard.has(one.occurrence))
+  })
+}
+
+/** Without casts, which may make other values of it. */
+function bareUse({ value }: Pick<Meaning, 'value'>) {
+  return value?.node.BaseColumn === undefined ? null : plainUse(value)
+}
