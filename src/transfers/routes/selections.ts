@@ -66,8 +66,8 @@ export class SelectionRoute implements Route<string> {
 
   /** In one database the merge compares rows as fast. */
   #pages(name: string, query: SourceQuery, progression: Progression): Reader<string> {
-    const { source, session, mart: table, checks } = this.#attempt
-    const pages = new PagedReader(query, progression)
+    const { source, session, mart: table, checks, claim } = this.#attempt
+    const pages = new PagedReader(query, progression, { isAuto: claim.pipeline.batchSize === null })
     // Checks look at every row of the source, also at those that the mart has already.
     const isChecked = checks.rows.length > 0
     const isComparable =
