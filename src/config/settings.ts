@@ -326,7 +326,7 @@ export const SETTINGS = {
   CONNECTION_LIMITS: {
     schema: slots(CONNECTION_ENTRY, 1).optional(),
     means:
-      'Runs at the same time by connection over all runners, as name:runs separated by commas; main is the main database. A run counts for the connection that it reads from and for the one that it writes to. Set the same on every runner. Unset: no limits.',
+      'Runs at the same time by connection over all runners, as name:runs separated by commas; main is the main database. A run counts for the connection that it reads from and for the one that it writes to, and if it is cut into parts, once for each part in progress. Set the same on every runner. Unset: no limits.',
     example: 'main:20,warehouse:5',
   },
   RUNNER_LEASE_SECONDS: {

@@ -122,6 +122,7 @@ export async function startRunner(
       runnerId: id,
       parts: partQueue,
       ...{ queue, transfers, events, leaseSeconds },
+      connectionLimits: runner.connectionLimits,
     })
     const engine = new SparkEngine(
       { profiles: settings.sparkProfiles, environment: settings.environment },

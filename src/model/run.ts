@@ -167,7 +167,7 @@ export function explainWaiting(waiting: Waiting): { readonly detail: string; rea
       }
     case 'CONNECTION_LIMIT':
       return {
-        detail: `Connection ${waiting.connection} has ${waiting.runs} of ${waiting.limit} runs at once.`,
+        detail: `Connection ${waiting.connection} has ${waiting.runs} of ${waiting.limit} runs and parts at once.`,
         hint: 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
       }
     default:

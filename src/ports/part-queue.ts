@@ -11,6 +11,8 @@ export interface PartRequest {
   readonly runId: string | null
   /** Free slots by tag; null: every pipeline is taken. The holder of a run has a slot for it already. */
   readonly free: Capacity['free']
+  /** A run counts at the limits of its connections once for each part in progress. */
+  readonly limits: Capacity['limits']
 }
 
 /** The parts of a run that an engine outside the runners executes. */

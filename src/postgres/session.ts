@@ -119,6 +119,7 @@ export class Session {
   #together: Set<Promise<unknown>> | null = null
   /** COPY may not have been answered to its end. */
   #hasCopied = false
+  #afterCopy: (() => void) | null = null
   #isClosed = false
 
   /** `leave` is given the connection when the session is closed in good order. */
@@ -169,8 +170,19 @@ export class Session {
   copyOut(text: string): Readable {
     this.#hasCopied = true
     const bytes = this.#client.query(copyTo(text))
+    const next = this.#afterCopy
+    this.#afterCopy = null
+    next?.()
     // The reader gets the error; without a reader, it must not end the process.
     return bytes.on('error', () => {})
+  }
+
+  /**
+   * Called when the next COPY was sent: statements of `work` wait for it in the server, and are answered while its last
+   * rows are still being written elsewhere. Null: nothing is.
+   */
+  afterCopy(work: (() => void) | null): void {
+    this.#afterCopy = work
   }
 
   /** Feeds COPY … FROM STDIN; returns the number of rows copied. */

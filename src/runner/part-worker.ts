@@ -17,6 +17,7 @@ export interface PartWorkerParts {
   readonly transfers: Pick<TransferFactory, 'openPart'>
   readonly events: Events
   readonly leaseSeconds: number
+  readonly connectionLimits: PartRequest['limits']
 }
 
 /** A part that was handed back is not tried again at once: what it needs may be missing for a while. */
@@ -35,8 +36,8 @@ export class PartWorker {
 
   /** Null: no part is free, or all that may be executed at the same time are. */
   claim(request: Pick<PartRequest, 'runId' | 'free'>): Promise<PartClaim | null> {
-    const { parts, runnerId, leaseSeconds } = this.#parts
-    return parts.claimPart({ runnerId, leaseSeconds, ...request })
+    const { parts, runnerId, leaseSeconds, connectionLimits: limits } = this.#parts
+    return parts.claimPart({ runnerId, leaseSeconds, limits, ...request })
   }
 
   /** The holder of a run works on one of its parts, or waits for those that others execute. */

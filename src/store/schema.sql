@@ -809,10 +809,7 @@ BEGIN
       PERFORM pg_advisory_xact_lock(1986622066, 1);
       reached := ARRAY(
         SELECT l.key FROM jsonb_each_text(limits) l
-         WHERE l.value::integer <= (
-           SELECT count(*) FROM etl.etl_pipelines p
-            WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED')
-              AND lower(l.key) IN (etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))));
+         WHERE l.value::integer <= etl.connection_use(l.key));
     END IF;
 
     -- The queue (first tag) with the fewest runs in progress is next; between equal ones they take turns, beginning
@@ -924,6 +921,22 @@ BEGIN
   NEW.reason := 'Values and reason were removed when the row was settled.';
   RETURN NEW;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.connection_use(connection text)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT coalesce(sum(greatest(1, (
+           SELECT count(*) FROM etl.etl_run_parts q
+            WHERE q.run_id = p.current_run_id AND q.status = 'RUNNING' AND q.lease_until >= clock_timestamp()
+              -- A cluster has limits of its own.
+              AND (p.engine = 'local' OR q.by_runner)))), 0)::bigint
+    FROM etl.etl_pipelines p
+   WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED')
+     AND lower(connection) IN (etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.count_run()
  RETURNS trigger
@@ -2712,10 +2725,7 @@ AS $function$
   ), limited AS (
     SELECT l.key AS connection, min(l.value::integer) AS most FROM alive, jsonb_each_text(alive.connection_limits) l GROUP BY 1
   ), used AS (
-    SELECT limited.connection, limited.most, (
-             SELECT count(*) FROM etl.etl_pipelines h
-              WHERE h.status IN ('RUNNING', 'PAUSE_REQUESTED') AND lower(limited.connection)
-                    IN (etl.source_side(h.source_connection), etl.target_side(h.target_connection, h.target_table))) AS runs
+    SELECT limited.connection, limited.most, etl.connection_use(limited.connection) AS runs
       FROM limited
   )
   SELECT CASE

@@ -27,6 +27,12 @@ import { Repair } from './steps/repair.js'
 import { Replace } from './steps/replace.js'
 import { Sweep } from './steps/sweep.js'
 
+/**
+ * An empty mart is filled by COPY from another database, and nothing waits for its rows. The target is idle while a COPY
+ * begins and while a batch is committed in two databases: five times less often than with batches of 200 ms.
+ */
+const FILL_MS = 1_000
+
 interface Cut {
   readonly way: Way
   readonly cutter: Cutter | null
@@ -47,7 +53,7 @@ export class RouteTransfer<Rows> implements Transfer {
     this.#attempt = attempt
     this.#route = route
     const { claim, examined, batches } = attempt
-    this.batchMs = batches.targetMs
+    this.batchMs = way === 'relay' && route.isEmpty ? FILL_MS : batches.targetMs
     this.plan = { strategy: strategyOf(claim.pipeline), way, guarantee: examined.guarantee }
   }
 

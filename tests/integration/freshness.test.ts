@@ -241,7 +241,10 @@ describe('A breach names its cause:', () => {
     const id = await aMart({ targetTable: 'analytics.second' })
     await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
     const cause = await causeOf(id)
-    expect(cause).toMatchObject({ code: 'CONNECTION_LIMIT', detail: expect.stringContaining('1 of 1 runs') })
+    expect(cause).toMatchObject({
+      code: 'CONNECTION_LIMIT',
+      detail: expect.stringContaining('1 of 1 runs and parts'),
+    })
   })
 
   it('QUEUE', async () => {

@@ -92,6 +92,44 @@ it('a limit of a connection holds over all runners', async () => {
   expect(await mostAtOnce(database, 'any')).toBe(2)
 })
 
+it('a limit of a connection counts the parts of a run', async () => {
+  const database = await aSource()
+  // Every part waits when it writes.
+  await database.query(`
+    CREATE TABLE analytics.mart_1 (id integer PRIMARY KEY, name text);
+    CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN NULL; END $$;
+    CREATE TRIGGER wait BEFORE INSERT ON analytics.mart_1 FOR EACH STATEMENT EXECUTE FUNCTION public.wait()`)
+  const { id: parted } = await aPipeline(database, {
+    sourceQuery: 'SELECT id, name FROM content.item',
+    targetTable: 'analytics.mart_1',
+    keyColumns: ['id'],
+    parallelism: 8,
+  })
+  const other = await aPipelineWith(database, 2, [])
+  const holder = await database.client()
+  await holder.query('SELECT pg_advisory_lock(42)')
+  const run = await requestRun(database, parted)
+  const env = { CONNECTION_LIMITS: 'main:2', RUNNER_POLL_INTERVAL_MS: '20' }
+  await Promise.all([aRunner(database, { env }), aRunner(database, { env }), aRunner(database, { env })])
+  await waitFor(
+    async () => (await database.query("SELECT FROM etl.etl_run_parts WHERE status = 'RUNNING'")).length >= 2,
+    { what: 'two parts to be in progress' },
+  )
+  const next = await requestRun(database, other)
+  expect(await database.query('SELECT etl.why_waiting($1) AS waiting', [other])).toEqual([
+    { waiting: { code: 'CONNECTION_LIMIT', connection: 'main', runs: 2, limit: 2 } },
+  ])
+  await holder.query('SELECT pg_advisory_unlock(42)')
+  expect(await runEnded(database, run)).toMatchObject({ status: 'SUCCESS', parts_done: 8 })
+  expect(await runEnded(database, next)).toMatchObject({ status: 'SUCCESS' })
+  const [most] = await database.query<{ parts: number }>(
+    `SELECT max((SELECT count(*) FROM etl.etl_run_parts o WHERE o.started_at <= q.started_at AND o.finished_at > q.started_at))::int AS parts
+       FROM etl.etl_run_parts q`,
+  )
+  expect(most).toEqual({ parts: 2 })
+})
+
 it('a run that no runner takes is marked and logged, and starts once a runner takes its tag', async () => {
   const database = await aSource()
   const run = await requestRun(database, await aPipelineWith(database, 1, ['heavy']))

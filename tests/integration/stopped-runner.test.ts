@@ -44,7 +44,7 @@ function aDispatcher(main: TestDatabase) {
   const reconciler = { prove: () => Promise.reject(new Error('nothing is repaired here')) }
   const parts = new PartQueueRepository(database)
   const shared = { queue, transfers, events, leaseSeconds: 30 }
-  const worker = new PartWorker({ runnerId: 'stopped', parts, ...shared })
+  const worker = new PartWorker({ runnerId: 'stopped', parts, connectionLimits: {}, ...shared })
   const all = { parts, worker, engine: anEngine(), reconciler, ...shared }
   const dispatcher = new PipelineDispatcher(all, new PipelineExecutor(all))
   return { dispatcher, queue, lines, close: () => database.close() }

@@ -11,7 +11,7 @@ import type { Database, Queryable } from '../database.js'
 import { MetaStore } from '../meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from '../rows.js'
 import { HELD } from '../status-lists.js'
-import { claimSql, PART_STATEMENTS } from './part-statements.js'
+import { claimSql, PART_STATEMENTS, WITHIN_LIMITS } from './part-statements.js'
 import { countColumns } from './run-counts.js'
 
 /** Three missed heartbeats: such a runner takes no part. */
@@ -142,14 +142,15 @@ export class PartQueueRepository implements PartQueue {
     return row!.busy
   }
 
-  async claimPart({ runnerId, leaseSeconds, runId, free }: PartRequest): Promise<PartClaim | null> {
+  async claimPart({ runnerId, leaseSeconds, runId, free, limits }: PartRequest): Promise<PartClaim | null> {
     if (!(await this.#hasOpenParts(runId))) return null
     return this.#database.transaction(async (session) => {
+      if (Object.keys(limits).length > 0) await execute(session, PART_STATEMENTS.lock_limits, {})
       await execute(session, PART_STATEMENTS.lock, {})
       await execute(session, PART_STATEMENTS.fail_deadly, {})
       const [row] = await session.query<ClaimedRow>(CLAIM, [
         ...[runnerId, leaseSeconds, runId],
-        ...[free === null ? null : JSON.stringify(free), null, null],
+        ...[free === null ? null : JSON.stringify(free), null, null, JSON.stringify(limits)],
       ])
       return row === undefined ? null : toPartClaim(row)
     })
@@ -233,6 +234,7 @@ export class PartQueueRepository implements PartQueue {
 const CLAIM = claimSql(
   `${PIPELINE_COLUMNS}, r.id AS run_id, p.fence, r.attempt, r.trigger, r.traceparent, q.part, q.lo, q.hi, q.attempts,
    r.parts_plan, r.rows_quarantined`,
+  WITHIN_LIMITS,
 )
 
 /** An engine executes the same statements as this program. */

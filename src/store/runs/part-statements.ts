@@ -10,7 +10,7 @@ const MAX_DEATHS = 3
  * ($6 is NULL) leaves parts to the engine of their run, unless they were handed to runners; an engine claims those of the
  * plan that it was submitted with, which is identified by its snapshot.
  */
-export function claimSql(returning: string): string {
+export function claimSql(returning: string, isAllowed = 'true'): string {
   return `
   WITH candidate AS (
     SELECT q.run_id, q.part, q.status = 'RUNNING' AS died FROM etl.etl_run_parts q
@@ -28,6 +28,7 @@ export function claimSql(returning: string): string {
        AND (SELECT count(*) FROM etl.etl_run_parts o
              WHERE o.run_id = q.run_id AND o.status = 'RUNNING' AND o.lease_until >= clock_timestamp())
            < (r.parts_plan ->> 'width')::integer
+       AND ${isAllowed}
      ORDER BY p.requested_at, q.part FOR UPDATE OF q SKIP LOCKED LIMIT 1)
   UPDATE etl.etl_run_parts q
      SET status = 'RUNNING', owner = $1, fence = p.fence, lease_until = clock_timestamp() + make_interval(secs => $2),
@@ -36,6 +37,16 @@ export function claimSql(returning: string): string {
    WHERE q.run_id = c.run_id AND q.part = c.part AND r.id = q.run_id AND p.id = r.pipeline_id
   RETURNING ${returning}`
 }
+
+/**
+ * The limits of connections ($7) allow another part of the run. A run counts once if none of its parts is in progress, so
+ * that one of them is always allowed.
+ */
+export const WITHIN_LIMITS = `(NOT EXISTS (SELECT FROM etl.etl_run_parts o
+             WHERE o.run_id = q.run_id AND o.status = 'RUNNING' AND o.lease_until >= clock_timestamp())
+           OR NOT EXISTS (SELECT FROM jsonb_each_text($7::jsonb) l
+             WHERE lower(l.key) IN (etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+               AND l.value::bigint <= etl.connection_use(l.key)))`
 
 const OWN_PART = "WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING'"
 const OWN_VALUES = ['run', 'part', 'claim'] as const
@@ -47,6 +58,8 @@ const OWN_VALUES = ['run', 'part', 'claim'] as const
 export const PART_STATEMENTS = {
   /** One claim at a time: two of them would both find one place free. */
   lock: { text: "SELECT pg_advisory_xact_lock(hashtext('vitrina.parts'))", values: [] },
+  /** Claims of runs and of parts count at the same limits, one at a time. Taken before `lock`. */
+  lock_limits: { text: 'SELECT pg_advisory_xact_lock(1986622066, 1)', values: [] },
   /** A function that ends its process would end one after another. */
   fail_deadly: {
     text: `UPDATE etl.etl_run_parts SET status = 'FAILED', lease_until = NULL, error = jsonb_build_object('code', 'RUNNER_DIED_AGAIN',

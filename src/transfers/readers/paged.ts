@@ -1,10 +1,12 @@
 import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
+import type { Watermark } from '../../sources/postgres/horizon.js'
 import { readLines } from '../../sources/postgres/lines.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import {
   asRelation,
   type Cursor,
+  columnList,
   cursorColumns,
   cursorOf,
   orderBy,
@@ -14,6 +16,18 @@ import {
 import type { Progression } from '../progression.js'
 import { type Portion, queryableAs, type Reader, type SourceQuery, selectBetween } from './reader.js'
 
+/** The end of a page. */
+interface Bound {
+  readonly watermark: Watermark
+  /** Null: fewer rows are left. */
+  readonly bound: Cursor | null
+}
+
+interface Ahead {
+  readonly limit: number
+  readonly found: Promise<Bound>
+}
+
 /**
  * Reads the source along an index: each portion is a range of keys, read in its own snapshot. The end of a range is
  * looked up before its rows are read. That is faster than LIMIT and never splits equal keys.
@@ -21,14 +35,18 @@ import { type Portion, queryableAs, type Reader, type SourceQuery, selectBetween
 export class PagedReader implements Reader<string> {
   readonly #query: SourceQuery
   readonly #progression: Progression
+  /** No user has set the size of the pages: the next one may be looked up before its size is known. */
+  readonly #isAuto: boolean
   #after: Cursor | null
   /** The last row when the pass began. Later rows are left to the next run, or a busy source would keep this one busy. */
   #end: Cursor | null | undefined
   #shape: string | null = null
+  #ahead: Ahead | null = null
 
-  constructor(query: SourceQuery, progression: Progression) {
+  constructor(query: SourceQuery, progression: Progression, { isAuto = false } = {}) {
     this.#query = query
     this.#progression = progression
+    this.#isAuto = isAuto
     this.#after = progression.after
   }
 
@@ -36,20 +54,46 @@ export class PagedReader implements Reader<string> {
     if (this.#end === undefined) this.#end = await this.#rowAt('DESC', 0, null)
     const end = this.#end
     if (end === null) return null
-    const watermark = await this.#progression.beforeRead()
-    await this.#requireUnchanged()
+    const { watermark, bound } = await this.#bound(limit, end)
     const after = this.#after
-    const bound = await this.#rowAt('ASC', limit - 1, end)
     const last = bound ?? end
     const isLast = bound === null || bound.every((value, index) => value === end[index])
     this.#after = last
     if (isLast) this.#end = null
+    const { source } = this.#query
+    source.afterCopy(this.#isAuto && !isLast ? () => this.#lookAhead(limit, end) : null)
     const rows = selectBetween(this.#query, after, last)
-    const queryable = queryableAs(this.#query.source, rows)
+    const queryable = queryableAs(source, rows)
     return { rows, count: null, after, last, isLast, watermark, queryable, phases: [] }
   }
 
   async close(): Promise<void> {}
+
+  /** The end of the next page, while the rows of this one are written: the target would wait for it. */
+  #lookAhead(limit: number, end: Cursor): void {
+    const found = this.#find(limit, end)
+    // `next` throws the error. Until then it must not end the process as an unhandled rejection.
+    found.catch(() => {})
+    this.#ahead = { limit, found }
+  }
+
+  async #bound(limit: number, end: Cursor): Promise<Bound> {
+    const ahead = this.#ahead
+    this.#ahead = null
+    if (ahead === null) return this.#find(limit, end)
+    const found = await ahead.found
+    // The size changes a little with each page; a user may set one during the run.
+    const isNear = ahead.limit <= 2 * limit && limit <= 2 * ahead.limit
+    if (!isNear) return this.#find(limit, end)
+    await this.#requireUnchanged()
+    return found
+  }
+
+  async #find(limit: number, end: Cursor): Promise<Bound> {
+    const watermark = await this.#progression.beforeRead()
+    await this.#requireUnchanged()
+    return { watermark, bound: await this.#rowAt('ASC', limit - 1, end) }
+  }
 
   /** If a column changed its type between two batches, the values would change on the way. */
   async #requireUnchanged(): Promise<void> {
@@ -70,12 +114,13 @@ export class PagedReader implements Reader<string> {
     this.#shape = shape
   }
 
-  /** The row at an offset beyond the cursor, counted from either end. */
+  /** The row at an offset beyond the cursor, counted from either end. Only that row is turned into text. */
   async #rowAt(direction: 'ASC' | 'DESC', offset: number, upTo: Cursor | null): Promise<Cursor | null> {
     const { query, order, source } = this.#query
     const [row] = await source
       .rows(
-        `SELECT ${cursorColumns(order)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))} ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1`,
+        `SELECT ${cursorColumns(order)} FROM (SELECT ${columnList(order.columns)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))}
+          ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1) AS bound`,
       )
       .catch((error) => {
         throw databaseError(error, 'Reading the source', 'source')

@@ -69,8 +69,8 @@ export class SelectionRoute implements Route<string> {
 
   /** In one database the merge compares rows as fast. */
   #pages(name: string, query: SourceQuery, progression: Progression): Reader<string> {
-    const { source, session, mart: table, checks } = this.#attempt
-    const pages = new PagedReader(query, progression)
+    const { source, session, mart: table, checks, claim } = this.#attempt
+    const pages = new PagedReader(query, progression, { isAuto: claim.pipeline.batchSize === null })
     // Checks read every row of the source, also those that the mart already has.
     const isChecked = checks.rows.length > 0
     const isComparable =

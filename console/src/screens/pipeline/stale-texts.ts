@@ -125,7 +125,7 @@ const detailsEn: Details = {
         ? `No runner takes tag ${tags}.`
         : `No runner takes the tags ${tags} together.`,
   CONNECTION_LIMIT: ({ connection, runs, limit }) =>
-    `Connection ${connection} has ${runs} of ${limit} runs at once.`,
+    `Connection ${connection} has ${runs} of ${limit} runs and parts at once.`,
   UPSTREAM: () => 'Its data is too old.',
   LOCK: ({ isTarget, table, pid, application, since }) =>
     `The run waits for a lock${table === '' ? '' : ` on ${table}`} in the ${isTarget ? 'target' : 'source'} database, held by session ${pid}${inParentheses(application)}${since === '' ? '' : `, whose transaction began at ${since}`}.`,
@@ -172,7 +172,7 @@ const detailsRu: Details = {
         ? `Ни один раннер не берёт тег ${tags}.`
         : `Ни один раннер не берёт теги ${tags} вместе.`,
   CONNECTION_LIMIT: ({ connection, runs, limit }) =>
-    `На соединении ${connection} одновременных запусков: ${runs} из ${limit}.`,
+    `На соединении ${connection} одновременных запусков и частей: ${runs} из ${limit}.`,
   UPSTREAM: () => 'Его данные устарели.',
   LOCK: ({ isTarget, table, pid, application, since }) =>
     `Запуск ждёт блокировки${table === '' ? '' : ` таблицы ${table}`} в базе ${isTarget ? 'витрины' : 'источника'}; её держит сеанс ${pid}${inParentheses(application)}${since === '' ? '' : `, транзакция которого начата ${since}`}.`,
