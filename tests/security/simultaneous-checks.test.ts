@@ -223,6 +223,21 @@ describe('checks at the same time', () => {
     expect((await busy).statusCode).not.toBe(429)
   })
 
+  it('let a script create a hundred pipelines at the same time', async () => {
+    const { api, token } = await anApiWith({ checks: { total: 8, perToken: 4 } })
+    const headers = { authorization: `Bearer ${await token('admin')}` }
+    const created = Array.from({ length: 100 }, (_, n) =>
+      api.app.inject({
+        method: 'POST',
+        url: '/pipelines',
+        payload: { name: `at_once_${n}`, ...DRAFT, target_table: `analytics.at_once_${n}` },
+        headers,
+      }),
+    )
+    const statuses = (await Promise.all(created)).map(({ statusCode }) => statusCode)
+    expect(statuses).toEqual(statuses.map(() => 201))
+  })
+
   it('never use more sessions than slots, regardless of the number of requests', async () => {
     const { api, token, ask } = await anApiWith({
       readerUrl: database.loginUrl('reader'),

@@ -15,6 +15,10 @@ declare module 'fastify' {
   }
 }
 
+/** A script that creates a hundred pipelines at the same time wants them created, not to try again. */
+const SAVES_WAITING_PER_SLOT = 40
+const SAVE_TIMEOUT_MS = 30_000
+
 /**
  * Wraps the handlers of checks, so that none runs without a slot. Long checks and changes have their own slots: a
  * comparison does not block a preview, nor a preview a change.
@@ -23,7 +27,7 @@ export function holdSlots(app: Api, limits: CheckLimits): void {
   const slots = {
     short: new CheckSlots(limits),
     long: new CheckSlots(limits),
-    save: new CheckSlots(limits),
+    save: new CheckSlots({ timeoutMs: SAVE_TIMEOUT_MS, waitingPerSlot: SAVES_WAITING_PER_SLOT, ...limits }),
   }
   app.addHook('onRoute', (route) => {
     const check = route.config?.check

@@ -5,6 +5,8 @@ export interface CheckLimits {
   readonly perToken: number
   /** How long a check may wait for a slot; 10 s unless set. */
   readonly timeoutMs?: number
+  /** For each slot of a caller, this many may wait; 4 unless set. */
+  readonly waitingPerSlot?: number
 }
 
 interface Waiting {
@@ -14,8 +16,8 @@ interface Waiting {
 
 const RETRY_AFTER_SECONDS = 1
 const TIMEOUT_MS = 10_000
-/** For each slot of a caller, this many checks may wait. More are rejected at once: waiting costs memory too. */
-const WAITING_PER_PLACE = 4
+/** More are rejected at once: waiting costs memory too. */
+const WAITING_PER_SLOT = 4
 
 /**
  * How many checks run at the same time, in total and per caller. Each uses database sessions: 220 checks of one
@@ -44,10 +46,10 @@ export class CheckSlots {
 
   /** Resolves when a slot is free. */
   #wait(caller: string): Promise<void> {
-    const { perToken, timeoutMs = TIMEOUT_MS } = this.#limits
+    const { perToken, timeoutMs = TIMEOUT_MS, waitingPerSlot = WAITING_PER_SLOT } = this.#limits
     const refusal = this.#refusal(caller)!
-    const isFull = this.#waiting.filter((one) => one.caller === caller).length >= perToken * WAITING_PER_PLACE
-    if (isFull) return Promise.reject(refusal)
+    const others = this.#waiting.filter((one) => one.caller === caller).length
+    if (others >= perToken * waitingPerSlot) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
