@@ -148,7 +148,10 @@ describe('a run requested by a traced caller', () => {
     })
     const traceId = 'b'.repeat(32)
     await post(`/pipelines/${id}/run?wait=30s`, { traceparent: `00-${traceId}-${CALLER}-00` })
-    expect(linesWith(stand.runner, traceId)).toContain('Run succeeded.')
+    // The runner logs the end of a run after the request that waits for it can see it.
+    await waitFor(async () => linesWith(stand.runner, traceId).includes('Run succeeded.'), {
+      what: 'the end of the run in the log',
+    })
     // Whatever would have been sent was sent before this.
     await spansOf(await runBySql(id))
     expect(stand.collector.spans.filter((span) => span.traceId === traceId)).toEqual([])
