@@ -126,10 +126,13 @@ async function woken(victim: SpawnedVitrina): Promise<void> {
   expect(await victim.exited).toBe(0)
 }
 
-/** The holder of a run is stopped before its first part, so that a second runner takes others. */
+/**
+ * The holder of a run is stopped before its first part, so that a second runner takes others. Its lease outlasts a
+ * second runner that starts slowly: the holder is woken when that one was struck, and is never to lose the run.
+ */
 async function helped(mart: SinkMart, env: Record<string, string>) {
   const runId = await requestRun(mart.main, mart.id)
-  const owner = mart.runner({ VITRINA_FAILPOINT: 'part.claimed@1=freeze', RUNNER_LEASE_SECONDS: '60' })
+  const owner = mart.runner({ VITRINA_FAILPOINT: 'part.claimed@1=freeze', RUNNER_LEASE_SECONDS: '600' })
   await struck(owner, 'freeze')
   return { runId, owner, helper: mart.runner(env) }
 }
