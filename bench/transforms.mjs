@@ -76,7 +76,10 @@ function decode(bytes) {
 
 async function through(name, bytes, decoded) {
   const opening = performance.now()
-  const chain = await hosts.open([name], COLUMNS, { signal: new AbortController().signal, said: () => {} })
+  const chain = await hosts.open([name], COLUMNS, {
+    signal: new AbortController().signal,
+    onOutput: () => {},
+  })
   const openMs = Math.round(performance.now() - opening)
   const waiting = []
   const cpuBefore = cpuOf()

@@ -33,7 +33,7 @@ class Loader:
             self._run(name)
         except BaseException as error:
             problem = problem_of(error)
-        return {"file": name, "tasks": [self._told(one, name) for one in _registered], "problem": problem}
+        return {"file": name, "tasks": [self._described(one, name) for one in _registered], "problem": problem}
 
     def _run(self, name):
         path = os.path.join(self.folder, *name.split("/"))
@@ -64,7 +64,7 @@ class Loader:
             return own
         return natural if spec is not None and spec.origin == path else own
 
-    def _told(self, registered, loading):
+    def _described(self, registered, loading):
         function, name = registered["function"], registered["name"]
         file, line = self._place(function, loading)
         self.functions[name] = function

@@ -21,7 +21,7 @@ export interface WatchedHead {
   readonly connection: string
 }
 
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 /** Those that a pipeline reads, and those whose slot is still to be dropped. */
 const HEADS = `SELECT id, connection FROM etl.etl_change_heads h
@@ -66,7 +66,7 @@ export class Captors {
     while (!signal.aborted) {
       // A main database that does not answer is reported by the manager.
       await this.#tick().catch(() => {})
-      await delay(LOOK_MS, undefined, { signal }).catch(() => {})
+      await delay(POLL_MS, undefined, { signal }).catch(() => {})
     }
   }
 

@@ -277,6 +277,6 @@ function leaseLost(): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     'Another runner captures the changes of this source now.',
-    'Nothing needs to be done: this runner stops writing the log.',
+    'No action needed: this runner stops writing the log.',
   )
 }

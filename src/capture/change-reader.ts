@@ -5,7 +5,7 @@ import { Session } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
 import { readStructure, type Structure } from './fingerprint.js'
 import { HEAD_COLUMNS, type Head, readHead } from './head.js'
-import { headById, type Position, removed } from './heads.js'
+import { changeLogRemoved, headById, type LogPosition } from './heads.js'
 import type { Change, Operation } from './images.js'
 import { formatLsn, type Lsn, NO_LSN, parseLsn } from './lsn.js'
 import { relationName } from './relation-name.js'
@@ -44,7 +44,7 @@ export interface OpenChanges {
   /** Every table that the query reads. */
   readonly tables: readonly TableName[]
   /** Null: the first run. */
-  readonly last: Position | null
+  readonly last: LogPosition | null
 }
 
 export interface ReaderOptions {
@@ -204,7 +204,7 @@ export class ChangeReader {
       limit = mostEntries
       rows = await main.rows(LOG, [...range, limit + 1])
     }
-    if (rows.length === 0) throw removed()
+    if (rows.length === 0) throw changeLogRemoved()
     const head = readHead(JSON.parse(rows[0]!.head!))
     if (rows.length > limit) {
       const [hidden] = await main.rows(FIRST_HIDDEN, [...range, snapshot])
@@ -290,13 +290,13 @@ function readEntry(row: Record<string, string | null>): Entry {
   }
 }
 
-interface Judged extends Pick<OpenChanges, 'last' | 'tables'> {
+interface ReadFacts extends Pick<OpenChanges, 'last' | 'tables'> {
   readonly head: Head
   readonly structure: Structure
   readonly read: Pick<Read, 'entries' | 'isTooLarge'>
 }
 
-function reasonForFull({ head, last, structure, tables, read }: Judged): string | null {
+function reasonForFull({ head, last, structure, tables, read }: ReadFacts): string | null {
   const unpublished = unpublishedOf(tables, structure)
   if (head.startSnapshot === null) return 'The change log is being rebuilt.'
   if (unpublished.length > 0) return `Changes of ${unpublished.join(', ')} are not published.`

@@ -57,6 +57,6 @@ function notRenewed(): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     'The lease on the change log could not be renewed in time.',
-    'See whether the main database is reachable. The next holder resumes where the log ends.',
+    'Check that the main database is reachable. The next holder resumes where the log ends.',
   )
 }

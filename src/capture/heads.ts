@@ -14,7 +14,7 @@ export interface NeededTable extends TableName {
 }
 
 /** Where a pipeline is in the log. Kept in its state in the target, in the transaction of the rows. */
-export interface Position {
+export interface LogPosition {
   readonly generation: string
   readonly endLsn: Lsn
   readonly fingerprint: string
@@ -61,11 +61,11 @@ async function findHead(main: Session, connection: string): Promise<Head | null>
 /** By the id, which does not change. */
 export async function headById(main: Session, id: number): Promise<Head> {
   const [row] = await main.rows(`SELECT ${HEAD_COLUMNS} FROM etl.etl_change_heads WHERE id = $1`, [id])
-  if (row === undefined) throw removed()
+  if (row === undefined) throw changeLogRemoved()
   return readHead(row)
 }
 
-export function removed(): VitrinaError {
+export function changeLogRemoved(): VitrinaError {
   return new VitrinaError(
     'CAPTURE_BEHIND',
     'The change log of the source was removed.',
@@ -107,7 +107,7 @@ function relationsOf(tables: readonly NeededTable[]): string {
 export async function movePosition(
   main: Session,
   { head, pipelineId }: { readonly head: Head; readonly pipelineId: string },
-  { generation, endLsn }: Pick<Position, 'generation' | 'endLsn'>,
+  { generation, endLsn }: Pick<LogPosition, 'generation' | 'endLsn'>,
 ): Promise<void> {
   await main.rows(MOVE_POSITION, [head.id, pipelineId, generation, formatLsn(endLsn)])
 }

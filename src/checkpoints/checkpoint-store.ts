@@ -110,6 +110,6 @@ function staleHolder(): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     'Another holder of this pipeline has moved the checkpoint.',
-    'No action is needed: the current holder continues from the last checkpoint.',
+    'No action needed: the current holder continues from the last checkpoint.',
   )
 }

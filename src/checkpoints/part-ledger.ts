@@ -161,6 +161,6 @@ function partLost(part: number): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     `Part ${part} is no longer held by this runner.`,
-    'No action is needed: the current holder of the run continues with the parts that are not committed.',
+    'No action needed: the current holder of the run continues with the parts that are not committed.',
   )
 }

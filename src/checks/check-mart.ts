@@ -1,7 +1,7 @@
 import {
   type Check,
   type CheckResult,
-  columnsOf,
+  checkedColumns,
   failureText,
   LEAST_USUAL_RUNS,
   SAMPLE_SIZE,
@@ -74,7 +74,7 @@ export function keyText(key: readonly string[]): string {
 
 /** Grouped, not numbered by a window: a mart is larger than a batch. */
 async function uniqueResult(mart: CheckedMart, one: MartCheck, elapsed: () => number): Promise<CheckResult> {
-  const names = columnsOf(one.check)
+  const names = checkedColumns(one.check)
   const columns = names.map((name) => `batch.${quoteIdentifier(name)}`)
   const known = columns.map((column) => `${column} IS NOT NULL`).join(' AND ')
   const groups = `FROM ${mart.table} AS batch WHERE ${known} GROUP BY ${columns.join(', ')} HAVING count(*) > 1`

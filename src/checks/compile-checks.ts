@@ -1,4 +1,4 @@
-import { type Check, columnsOf, overOf, toColumnsOf } from '../model/check.js'
+import { type Check, checkedColumns, overOf, toColumnsOf } from '../model/check.js'
 import { VitrinaError } from '../model/errors.js'
 import { readTableName, type TableName } from '../model/table-name.js'
 import { isAllowedTable, type TargetRules } from '../model/target.js'
@@ -60,7 +60,7 @@ export async function compileChecks(
 }
 
 function requireColumns(check: Check, types: ReadonlyMap<string, string>): void {
-  const unknown = columnsOf(check).find((name) => !types.has(name))
+  const unknown = checkedColumns(check).find((name) => !types.has(name))
   if (unknown === undefined) return
   throw invalid(
     check,

@@ -1,4 +1,4 @@
-import { type Check, columnsOf, toColumnsOf } from '../model/check.js'
+import { type Check, checkedColumns, toColumnsOf } from '../model/check.js'
 import { readTableName } from '../model/table-name.js'
 import { quoteIdentifier, quoteLiteral, quoteTable } from '../sql/identifiers.js'
 
@@ -38,7 +38,7 @@ export function conditionOf(
   switch (check.type) {
     case 'not_null':
       // Not IS NOT NULL: that is false for a composite value with one NULL inside.
-      return plain(columnsOf(check).map((name) => `${ref(name)} IS DISTINCT FROM NULL`))
+      return plain(checkedColumns(check).map((name) => `${ref(name)} IS DISTINCT FROM NULL`))
     case 'accepted_values':
       return plain([unlessNull(check.column, accepted(check, typeOf(types, check.column)))])
     case 'range':
@@ -46,9 +46,9 @@ export function conditionOf(
     case 'relationship':
       return looksUp
         ? lookedUp(check, `vitrina_related_${place}`)
-        : plain([`(${isNullIn(columnsOf(check))} OR EXISTS (SELECT ${related(check)}))`])
+        : plain([`(${isNullIn(checkedColumns(check))} OR EXISTS (SELECT ${related(check)}))`])
     case 'unique':
-      return uniqueOf(columnsOf(check), `vitrina_same_${place}`)
+      return uniqueOf(checkedColumns(check), `vitrina_same_${place}`)
     case 'expression':
       // On lines of its own: it may end with a comment.
       return plain([`(\n${check.sql}\n) IS NOT FALSE`])
@@ -114,7 +114,7 @@ type Relationship = Extract<Check, { type: 'relationship' }>
 function lookedUp(check: Relationship, name: string): Condition {
   const join = `LEFT JOIN LATERAL (SELECT true AS found ${related(check)} LIMIT 1) AS ${name} ON true`
   return {
-    passes: `(${isNullIn(columnsOf(check))} OR batch.${name} IS TRUE)`,
+    passes: `(${isNullIn(checkedColumns(check))} OR batch.${name} IS TRUE)`,
     window: null,
     lookup: { join, sql: `${name}.found`, name },
   }
@@ -123,7 +123,7 @@ function lookedUp(check: Relationship, name: string): Condition {
 function related(check: Relationship): string {
   const table = readTableName(check.to)
   const names = toColumnsOf(check)
-  const same = columnsOf(check).map(
+  const same = checkedColumns(check).map(
     (name, place) => `related.${quoteIdentifier(names[place] ?? name)} = ${ref(name)}`,
   )
   return `FROM ${table === null ? quoteIdentifier(check.to) : quoteTable(table)} AS related WHERE ${same.join(' AND ')}`

@@ -64,9 +64,13 @@ export function rowResult(
   const { name, type, on_failure: onFailure } = check
   const { failedRows } = found
   return {
-    ...{ name, type, over, onFailure },
+    name,
+    type,
+    over,
+    onFailure,
     status: failedRows === 0 ? 'passed' : statusOf(onFailure),
-    ...{ ...found, sample: found.sample.slice(0, SAMPLE_SIZE).map((key) => cutText(key, MOST_CHARACTERS)) },
+    ...found,
+    sample: found.sample.slice(0, SAMPLE_SIZE).map((key) => cutText(key, MOST_CHARACTERS)),
     observed: null,
     message: failedRows === 0 ? '' : failureText(check),
   }

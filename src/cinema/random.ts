@@ -8,7 +8,7 @@ export function mix(x: number): number {
 }
 
 /** A key of four words for one kind of thing in one generated set. */
-export function keyOf(seed: number, kind: string): [number, number, number, number] {
+export function seedKey(seed: number, kind: string): [number, number, number, number] {
   const digest = createHash('sha1').update(`${seed}:${kind}`).digest()
   return [digest.readInt32LE(0), digest.readInt32LE(4), digest.readInt32LE(8), digest.readInt32LE(12)]
 }
@@ -22,7 +22,7 @@ export class Random {
   #state = 0
 
   constructor(seed: number, kind: string) {
-    this.#key = keyOf(seed, kind)[0]
+    this.#key = seedKey(seed, kind)[0]
   }
 
   at(n: number): this {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { keyOf, mix } from './random.js'
+import { mix, seedKey } from './random.js'
 
 /** Four signed words: as strings of digits, written and parsed again, ids took more than half of a rating's time. */
 export type Uuid = readonly [number, number, number, number]
 
 /** Ids that look like version 4, are spread over the key space like those, and are unique while n < 2³². */
 export function idsOf(seed: number, kind: string): (n: number) => Uuid {
-  const [a, b, c, d] = keyOf(seed, kind)
+  const [a, b, c, d] = seedKey(seed, kind)
   return (n) => {
     // The first word is a bijection of n, and all of its bits are kept: hence unique.
     const first = mix(n ^ a)

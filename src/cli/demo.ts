@@ -107,7 +107,9 @@ async function publishSample(settings: MainSettings, pipelines: readonly DemoPip
   if (!pipelines.some(({ fields }) => fields.capture === 'wal')) return
   const { applySource } = await import('../main/source-plan.js')
   await applySource(settings, {
-    ...{ connection: 'main', ownerUrl: null, identity: true },
+    connection: 'main',
+    ownerUrl: null,
+    identity: true,
     signal: AbortSignal.timeout(60_000),
     onStatement: (statement) => detail(`Ran ${statement}`),
   })

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { VitrinaError } from '../model/errors.js'
+import { isId } from '../model/id.js'
 import { EVENT_NAMES, type NotificationEvent } from '../model/notification.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { print } from './output/print.js'
@@ -8,7 +9,6 @@ import { inlineText } from './output/terminal-text.js'
 import { collect, group, serverCommand, timeSpan, wholeNumber } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
-import { isId } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
 
 type Flags = ServerFlags & FormatFlags

@@ -148,7 +148,9 @@ function comment(text: string): void {
 
 function toJson({ publish, identities, isReady, ...plan }: SourcePlan): Record<string, unknown> {
   const requirement = ({ isMet, text, statement, needsRestart }: SourcePlan['login']) => ({
-    ...{ is_met: isMet, text, statement },
+    is_met: isMet,
+    text,
+    statement,
     needs_restart: needsRestart,
   })
   return {

@@ -442,7 +442,7 @@ export interface paths {
         get: operations["getPipelines"];
         put?: never;
         /**
-         * Creates a pipeline.
+         * Create a pipeline.
          * @description Requires the role admin.
          */
         post: operations["postPipelines"];
@@ -1030,7 +1030,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The same for an unsaved pipeline.
+         * Get the first rows of an unsaved pipeline as they would be written. Writes nothing.
          * @description Requires the role operator.
          */
         post: operations["postPreview"];
@@ -1506,7 +1506,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The same for an unsaved pipeline.
+         * Validate an unsaved pipeline, and report how a run would read and write.
          * @description Requires the role operator.
          */
         post: operations["postValidate"];

@@ -46,7 +46,9 @@ export async function readRows(
   const page = pageOf(found, limit, (row) => writeCursor(signature, placeOf(row, order)))
   return {
     columns: table.columns.map(({ name, type, notNull }) => ({
-      ...{ name, type, notNull },
+      name,
+      type,
+      notNull,
       isKey: table.key.includes(name),
     })),
     hiddenColumns: table.hiddenColumns,

@@ -28,11 +28,18 @@ export function asFindings(problems: Rejection['problems'], pipeline: Pipeline):
   const field = readerField(pipeline)
   if (!readsTable(pipeline))
     return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
-      ...{ code, message, hint, sqlstate },
-      ...{ field, position },
+      code,
+      message,
+      hint,
+      sqlstate,
+      field,
+      position,
     }))
   return problems.map(({ code, message, hint, sqlstate = null }) => ({
-    ...{ code, message, hint, sqlstate },
+    code,
+    message,
+    hint,
+    sqlstate,
     field: sqlstate === NO_SUCH_COLUMN ? 'source_columns' : field,
     position: null,
   }))

@@ -35,6 +35,20 @@ import { PREVIEW_TIMEOUTS } from './read-first-rows.js'
 import { unknownTransforms, withTransforms } from './transformed-rows.js'
 import { keyWarnings, partWarnings, warningsFor } from './warnings.js'
 
+interface Inspection {
+  readonly described: DescribedQuery
+  /** The columns that reach the mart. */
+  readonly written: readonly Column[]
+  readonly route: ChosenRoute
+  readonly signal: AbortSignal
+}
+
+interface WarningFacts {
+  readonly source: Session
+  readonly changes: ChangeTrace | null
+  readonly depth: ValidationDepth
+}
+
 /** Finds out how a run would read and write, with the code that runs use, and what would prevent it. */
 export class PipelineValidator {
   readonly #settings: InspectorSettings
@@ -57,48 +71,22 @@ export class PipelineValidator {
     let written: readonly Column[] = []
     try {
       return await this.#sessions.withBoth(pipeline, signal, async (source, target) => {
-        const { sourceSchemas } = this.#settings
         const described = await this.#describe(source, pipeline, checked.query)
         written = described.columns
         written = await this.#writtenColumns(pipeline, described.columns, signal)
-        const sink =
-          route.sink === null ? null : await examineSink(route.sink, pipeline, { columns: written, signal })
-        const table = sink === null ? await this.#findTable(pipeline, target, written) : null
-        const martKey = sink?.key ?? table?.key ?? pipeline.keyColumns
-        const examined = await examine(source, pipeline, { ...described, martKey, sourceSchemas })
-        const inspected: InspectedPipeline = { ...examined, way: route.way, written, target: table, sink }
-        const { errors = [], warnings = [] } = sink ?? {}
-        if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), inspected)
-        const misfit = table === null ? null : await assignableProblem(target, table)
-        if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], inspected)
-        const invalid = await checkFindings(
-          target,
-          {
-            checks: pipeline.checks,
-            columns: written,
-            openReader: this.#sessions.readerBeside(pipeline, signal),
-          },
-          rulesForChecks(this.#settings, pipeline),
-        )
-        if (invalid.length > 0) return this.#invalid(pipeline, invalid, inspected)
+        const inspected = await this.#inspect({ source, target }, pipeline, {
+          described,
+          written,
+          route,
+          signal,
+        })
+        const problems = await this.#problemsOf(pipeline, inspected, { target, signal })
+        if (problems.length > 0) return this.#invalid(pipeline, problems, inspected)
         await this.#requireEngine(source, pipeline, inspected)
         const plan = await queryPlan(source, pipeline, inspected)
         const changes = await changeTrace(source, pipeline, inspected)
-        const unprepared = await preparationWarnings(source, pipeline, inspected)
-        const parts = await partWarnings(source, pipeline, inspected)
-        const keys = depth === 'quick' ? [] : await keyWarnings(source, inspected)
-        // Keys that this mode does not need; a comparison uses the incremental key in every mode.
-        const unused = missingKeys(pipeline, examined.columns)
-        const known = [
-          ...[
-            ...warningsFor(pipeline, inspected),
-            ...parts,
-            ...unprepared,
-            ...changeWarnings(pipeline, changes),
-          ],
-          ...[...unused, ...keys, ...ofTarget(warnings)],
-        ]
-        return this.#valid(pipeline, { inspected, plan, changes }, known)
+        const warnings = await this.#warningsOf(pipeline, inspected, { source, changes, depth })
+        return this.#valid(pipeline, { inspected, plan, changes }, warnings)
       })
     } catch (error) {
       // Not an error of the pipeline.
@@ -107,6 +95,55 @@ export class PipelineValidator {
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
       return { ...this.#invalid(pipeline, found), columns: namesAndTypes(written) }
     }
+  }
+
+  /** What a run would find out before it reads anything. */
+  async #inspect(
+    { source, target }: { readonly source: Session; readonly target: Session },
+    pipeline: Pipeline,
+    { described, written, route, signal }: Inspection,
+  ): Promise<InspectedPipeline> {
+    const { sourceSchemas } = this.#settings
+    const sink =
+      route.sink === null ? null : await examineSink(route.sink, pipeline, { columns: written, signal })
+    const table = sink === null ? await this.#findTable(pipeline, target, written) : null
+    const martKey = sink?.key ?? table?.key ?? pipeline.keyColumns
+    const examined = await examine(source, pipeline, { ...described, martKey, sourceSchemas })
+    return { ...examined, way: route.way, written, target: table, sink }
+  }
+
+  /** Why the target cannot take these rows, or else which checks cannot be evaluated there. */
+  async #problemsOf(
+    pipeline: Pipeline,
+    { sink, target: table, written: columns }: InspectedPipeline,
+    { target, signal }: { readonly target: Session; readonly signal: AbortSignal },
+  ): Promise<Finding[]> {
+    if (sink !== null && sink.errors.length > 0) return ofTarget(sink.errors)
+    const misfit = table === null ? null : await assignableProblem(target, table)
+    if (misfit !== null) return [asFinding(misfit, 'target_table')]
+    const openReader = this.#sessions.readerBeside(pipeline, signal)
+    const rules = rulesForChecks(this.#settings, pipeline)
+    return checkFindings(target, { checks: pipeline.checks, columns, openReader }, rules)
+  }
+
+  async #warningsOf(
+    pipeline: Pipeline,
+    inspected: InspectedPipeline,
+    { source, changes, depth }: WarningFacts,
+  ): Promise<Finding[]> {
+    const unprepared = await preparationWarnings(source, pipeline, inspected)
+    const parts = await partWarnings(source, pipeline, inspected)
+    const keys = depth === 'quick' ? [] : await keyWarnings(source, inspected)
+    return [
+      ...warningsFor(pipeline, inspected),
+      ...parts,
+      ...unprepared,
+      ...changeWarnings(pipeline, changes),
+      // Keys that this mode does not need; a comparison uses the incremental key in every mode.
+      ...missingKeys(pipeline, inspected.columns),
+      ...keys,
+      ...ofTarget(inspected.sink?.warnings ?? []),
+    ]
   }
 
   /** Throws if the engine of the pipeline is missing, or cannot execute it. */

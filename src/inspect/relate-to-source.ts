@@ -1,5 +1,5 @@
 import { type CheckedColumn, type RowCheck, rowResult } from '../checks/index.js'
-import { type CheckResult, columnsOf, SAMPLE_SIZE } from '../model/check.js'
+import { type CheckResult, checkedColumns, SAMPLE_SIZE } from '../model/check.js'
 import type { Session, TextRow } from '../postgres/session.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 
@@ -24,7 +24,7 @@ export async function relateToSource(
   { table, columns, check, key }: Related,
 ): Promise<CheckResult> {
   const began = performance.now()
-  const names = columnsOf(check.check)
+  const names = checkedColumns(check.check)
   const values = names.map((name) => `batch.${quoteIdentifier(name)}`)
   const texts = values.map((value, place) => `${value}::text AS v${place}`)
   await mart.run(

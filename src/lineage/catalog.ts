@@ -13,7 +13,7 @@ export interface KnownTable extends TableName {
 /** By `schema.table`, both unquoted. */
 export type KnownTables = ReadonlyMap<string, KnownTable>
 
-export function keyOf({ schema, table }: TableName): string {
+export function tableKey({ schema, table }: TableName): string {
   return JSON.stringify([schema, table])
 }
 
@@ -33,7 +33,7 @@ export async function readCatalog(
       names.map(({ schema }) => schema),
       names.map(({ table }) => table),
     ])
-    return new Map(rows.map(toTable).map((table) => [keyOf(table), table]))
+    return new Map(rows.map(toTable).map((table) => [tableKey(table), table]))
   } finally {
     await session.close()
   }

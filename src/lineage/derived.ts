@@ -26,14 +26,14 @@ export interface Table {
 export const CONSTANT: Derived = { kind: 'constant', sources: new Map(), text: null, unresolved: null }
 
 export function columnOf(source: SourceColumn): Derived {
-  return { kind: 'direct', sources: new Map([[keyOf(source), source]]), text: null, unresolved: null }
+  return { kind: 'direct', sources: new Map([[sourceKey(source), source]]), text: null, unresolved: null }
 }
 
 export function unresolved(reason: string): Derived {
   return { kind: 'expression', sources: new Map(), text: null, unresolved: reason }
 }
 
-function keyOf({ schema, table, column }: SourceColumn): string {
+function sourceKey({ schema, table, column }: SourceColumn): string {
   return JSON.stringify([schema, table, column])
 }
 

@@ -6,7 +6,7 @@ import { kindOf, type TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
 import { databaseError } from '../postgres/errors.js'
 import { parseTable, type TableName } from '../sql/identifiers.js'
-import { type KnownTable, type KnownTables, keyOf, readCatalog } from './catalog.js'
+import { type KnownTable, type KnownTables, readCatalog, tableKey } from './catalog.js'
 import { type Home, Homes, tableId, tableText } from './homes.js'
 
 export interface FleetSettings {
@@ -123,7 +123,7 @@ async function readCatalogs(readings: readonly Reading[], signal: AbortSignal): 
   const known = new Map<string | null, KnownTables>()
   const problems: LineageGraph['problems'][number][] = []
   for (const { home, names } of asked.values()) {
-    const answer = await lookAt(home, names, signal)
+    const answer = await readTables(home, names, signal)
     if ('tables' in answer) known.set(home.connection, answer.tables)
     else problems.push({ connection: home.connection, ...answer.problem })
   }
@@ -131,7 +131,7 @@ async function readCatalogs(readings: readonly Reading[], signal: AbortSignal): 
 }
 
 /** If a source is down, the graph lacks its columns. */
-async function lookAt(
+async function readTables(
   { connection, url }: Home,
   names: readonly TableName[],
   signal: AbortSignal,
@@ -204,7 +204,7 @@ class Drawing {
     const id = tableId(name, home)
     if (this.nodes.has(id)) return id
     const catalog = this.#known.get(home.connection)
-    const found = catalog?.get(keyOf(name))
+    const found = catalog?.get(tableKey(name))
     this.tables.set(id, { name, home })
     this.node({
       ...DATASET,

@@ -72,7 +72,7 @@ interface CallsAt {
 
 function columnsOfCalls(work: LineageWork, calls: readonly Call[], { node, here, alias }: CallsAt) {
   const given = calls.map((call) =>
-    computed(derive(work, { value: call.value, text: saidOf(work, call) }, here)),
+    computed(derive(work, { value: call.value, text: writtenText(work, call) }, here)),
   )
   const fields = calls.flatMap((call, n) => {
     const defined = call.columns.length > 0 ? call.columns : calls.length === 1 ? listOf(node.coldeflist) : []
@@ -90,7 +90,7 @@ function columnsOfCalls(work: LineageWork, calls: readonly Call[], { node, here,
   }
 }
 
-function saidOf(work: LineageWork, { location }: Call) {
+function writtenText(work: LineageWork, { location }: Call) {
   return location === null
     ? null
     : (replaced: ReadonlyMap<number, string>) => work.text.call(location, replaced)

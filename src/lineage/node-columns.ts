@@ -3,7 +3,7 @@ import type { NodeColumn, NodeColumnRef, NodeColumns, QueryLineage } from '../mo
 import { readerQuery, transformNames } from '../model/pipeline.js'
 import type { TransformInfo } from '../ports/transforms.js'
 import type { TableName } from '../sql/identifiers.js'
-import { keyOf } from './catalog.js'
+import { tableKey } from './catalog.js'
 import type { Fleet, Reading } from './fleet.js'
 import { type Home, tableId } from './homes.js'
 import { lineageOf } from './query-lineage.js'
@@ -62,7 +62,7 @@ export class ColumnReader {
     const reading = this.#readings.get(node)
     if (reading !== undefined) return this.#ofPipeline(reading)
     const place = this.#fleet.tables.get(node)
-    const table = place && this.#fleet.known.get(place.home.connection)?.get(keyOf(place.name))
+    const table = place && this.#fleet.known.get(place.home.connection)?.get(tableKey(place.name))
     const given = (table?.columns ?? []).map(({ name, type }): NodeColumn => ({ ...NOTHING, name, type }))
     if (table?.isView) return this.#ofView(place!.home, table.definition ?? '', given)
     const writers = this.#writers.get(node) ?? []
@@ -121,7 +121,7 @@ export class ColumnReader {
     if (statement === undefined) return { columns: [], open: 'the query cannot be parsed', shaping: [] }
     const known = this.#fleet.known.get(home.connection)
     const columnsOf = (schema: string, table: string) =>
-      known?.get(keyOf({ schema, table }))?.columns.map(({ name }) => name) ?? null
+      known?.get(tableKey({ schema, table }))?.columns.map(({ name }) => name) ?? null
     return toNodeColumns(lineageOf(sql, statement as never, columnsOf), home)
   }
 }

@@ -32,7 +32,10 @@ export async function withMainDatabase<T>(
   const { startEmbedded } = await import('../embedded/index.js')
   const { createCaptureLogin } = await import('../store/roles.js')
   const server = await startEmbedded({
-    ...{ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress },
+    home: settings.VITRINA_HOME,
+    database: DATABASE,
+    signal,
+    onProgress,
     // So that capture wal works without a restart.
     settings: { wal_level: 'logical' },
   })

@@ -9,6 +9,7 @@ import {
   type Settings,
 } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
+import type { RunnerInfo } from '../model/claim.js'
 import type { Way } from '../model/pipeline.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseNames } from '../postgres/database-place.js'
@@ -59,97 +60,26 @@ export interface RunnerOverrides {
 export async function startRunner(
   settings: Settings,
   { log, meter, tracer }: Telemetry,
-  { sinks, retryWaitsMs, ...options }: RunnerOverrides = {},
+  { retryWaitsMs, ...overrides }: RunnerOverrides = {},
 ): Promise<RunningRunner> {
   const writerUrl = loginUrl(settings, 'writer')
-  const concurrency = runnerConcurrency(settings)
-  const limits = connectionLimits(settings)
-  const leaseSeconds = settings.RUNNER_LEASE_SECONDS
+  const runner = runnerInfo(settings)
   // Each running pipeline may renew its lease while the manager looks for more.
-  const database = new Database(writerUrl, { name: 'vitrina-runner', size: concurrency + 2 })
+  const database = new Database(writerUrl, { name: 'vitrina-runner', size: runner.concurrency + 2 })
   try {
     const { isPooled, warnings } = await requireUsableServer(writerUrl)
     for (const warning of warnings) log.warn(warning)
     if (!isPooled) database.isDirect()
     await requireMigrated((sql) => database.query(sql))
-    const queue = new RunQueueRepository(database, databaseNames(writerUrl, settings.connections))
     const runLog = new RunLogWriter(database, settings.RUN_LOG_MAX_LINES)
     const events = new Events(
       keepingRunLines(log, (line) => runLog.keep(line)),
       meter,
       tracer,
     )
-    // New with every start: a restarted runner never mistakes itself for its predecessor.
-    const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
-    const runner = {
-      ...{ id, host: hostname(), pid: process.pid, version: VERSION, concurrency },
-      ...{ tags: settings.RUNNER_TAGS ?? null, connectionLimits: limits },
-    }
-    const transforms = createTransforms(settings)
-    const readerUrl = loginUrl(settings, 'reader')
-    const guard = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
-    const targets = targetRules(settings, sinks)
-    const captors = new Captors({
-      mainUrl: writerUrl,
-      sourceUrl: (connection) => captureUrl(settings, connection),
-      query: (sql) => database.query(sql),
-      owner: id,
-      leaseSeconds,
-      keepBytes: settings.VITRINA_WAL_KEEP_MB * MEGABYTE,
-      events: new CaptureEvents(log),
-    })
-    const transfers = new Transfers({
-      readerUrl,
-      writerUrl,
-      connections: settings.connections,
-      targets,
-      rules: { guard, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
-      transforms,
-      signals: captors.signals,
-      ...options,
-    })
-    const reconciler = new MartReconciler({
-      readerUrl,
-      martUrl: writerUrl,
-      guard,
-      connections: settings.connections,
-      targets,
-      transforms,
-    })
-    const waits = retryWaitsMs === undefined ? {} : { retryWaitsMs }
-    const partQueue = new PartQueueRepository(database)
-    const worker = new PartWorker({
-      runnerId: id,
-      parts: partQueue,
-      ...{ queue, transfers, events, leaseSeconds },
-      connectionLimits: runner.connectionLimits,
-    })
-    const engine = new SparkEngine(
-      { profiles: settings.sparkProfiles, environment: settings.environment },
-      {
-        metaUrl: writerUrl,
-        sourceUrl: ({ sourceConnection }) => connectionUrl(settings.connections, sourceConnection, readerUrl),
-        targetUrl: ({ targetConnection }) => connectionUrl(settings.connections, targetConnection, writerUrl),
-        leaseSeconds,
-      },
-    )
-    const parts = {
-      ...{ queue, parts: partQueue, worker, engine, transfers, reconciler, events, leaseSeconds },
-      ...waits,
-    }
-    const manager = new PipelineManager({
-      runner,
-      queue,
-      parts: partQueue,
-      worker,
-      events,
-      dispatcher: new PipelineDispatcher(parts, new PipelineExecutor(parts)),
-      scheduler: new Scheduler(queue, events),
-      wakeups: new NotifyWakeups(writerUrl),
-      pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
-      leaseSeconds,
-      graceMs: GRACE_MS,
-    })
+    const captors = captorsOf(settings, { database, runner, events: new CaptureEvents(log) })
+    const adapters = adaptersOf(settings, captors, overrides)
+    const manager = managerOf(settings, adapters, { database, runner, events, retryWaitsMs })
     const metrics = await watched(settings, meter, manager)
     await manager.start().catch(async (error) => {
       await metrics?.close()
@@ -162,18 +92,129 @@ export async function startRunner(
       // draining.
       await manager.stop()
       await captors.stop()
-      await transfers.close()
-      await transforms.close()
+      await adapters.transfers.close()
+      await adapters.transforms.close()
       await metrics?.close()
       await runLog.close()
       await database.close()
       await tracer?.close()
     }
-    return { id, stop }
+    return { id: runner.id, stop }
   } catch (error) {
     await database.close()
     throw error
   }
+}
+
+function runnerInfo(settings: Settings): RunnerInfo {
+  return {
+    // New with every start: a restarted runner never mistakes itself for its predecessor.
+    id: `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`,
+    host: hostname(),
+    pid: process.pid,
+    version: VERSION,
+    concurrency: runnerConcurrency(settings),
+    tags: settings.RUNNER_TAGS ?? null,
+    connectionLimits: connectionLimits(settings),
+  }
+}
+
+interface CaptorParts {
+  readonly database: Database
+  readonly runner: RunnerInfo
+  readonly events: CaptureEvents
+}
+
+function captorsOf(settings: Settings, { database, runner, events }: CaptorParts): Captors {
+  return new Captors({
+    mainUrl: loginUrl(settings, 'writer'),
+    sourceUrl: (connection) => captureUrl(settings, connection),
+    query: (sql) => database.query(sql),
+    owner: runner.id,
+    leaseSeconds: settings.RUNNER_LEASE_SECONDS,
+    keepBytes: settings.VITRINA_WAL_KEEP_MB * MEGABYTE,
+    events,
+  })
+}
+
+interface Adapters {
+  readonly transforms: ReturnType<typeof createTransforms>
+  readonly transfers: Transfers
+  readonly reconciler: MartReconciler
+  readonly engine: SparkEngine
+}
+
+/** What reads sources, writes marts and executes functions. */
+function adaptersOf(
+  settings: Settings,
+  { signals }: Captors,
+  { sinks, ...overrides }: Omit<RunnerOverrides, 'retryWaitsMs'>,
+): Adapters {
+  const writerUrl = loginUrl(settings, 'writer')
+  const readerUrl = loginUrl(settings, 'reader')
+  const { connections, ALLOWED_SOURCE_SCHEMAS: sourceSchemas } = settings
+  const guard = new SqlGuard({ sourceSchemas })
+  const transforms = createTransforms(settings)
+  const shared = { readerUrl, connections, targets: targetRules(settings, sinks), transforms }
+  return {
+    transforms,
+    transfers: new Transfers({
+      ...shared,
+      writerUrl,
+      rules: { guard, sourceSchemas },
+      signals,
+      ...overrides,
+    }),
+    reconciler: new MartReconciler({ ...shared, martUrl: writerUrl, guard }),
+    engine: new SparkEngine(
+      { profiles: settings.sparkProfiles, environment: settings.environment },
+      {
+        metaUrl: writerUrl,
+        sourceUrl: ({ sourceConnection }) => connectionUrl(connections, sourceConnection, readerUrl),
+        targetUrl: ({ targetConnection }) => connectionUrl(connections, targetConnection, writerUrl),
+        leaseSeconds: settings.RUNNER_LEASE_SECONDS,
+      },
+    ),
+  }
+}
+
+interface ManagerOptions {
+  readonly database: Database
+  readonly runner: RunnerInfo
+  readonly events: Events
+  readonly retryWaitsMs: readonly number[] | undefined
+}
+
+function managerOf(
+  settings: Settings,
+  { transfers, reconciler, engine }: Adapters,
+  { database, runner, events, retryWaitsMs }: ManagerOptions,
+): PipelineManager {
+  const writerUrl = loginUrl(settings, 'writer')
+  const leaseSeconds = settings.RUNNER_LEASE_SECONDS
+  const queue = new RunQueueRepository(database, databaseNames(writerUrl, settings.connections))
+  const parts = new PartQueueRepository(database)
+  const shared = { queue, parts, transfers, events, leaseSeconds }
+  const worker = new PartWorker({
+    ...shared,
+    runnerId: runner.id,
+    connectionLimits: runner.connectionLimits,
+  })
+  const waits = retryWaitsMs === undefined ? {} : { retryWaitsMs }
+  const executorParts = { ...shared, worker, engine, reconciler, ...waits }
+  return new PipelineManager({
+    runner,
+    queue,
+    parts,
+    worker,
+    events,
+    dispatcher: new PipelineDispatcher(executorParts, new PipelineExecutor(executorParts)),
+    scheduler: new Scheduler(queue, events),
+    wakeups: new NotifyWakeups(writerUrl),
+    pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
+    leaseSeconds,
+    graceMs: GRACE_MS,
+  })
 }
 
 async function watched(

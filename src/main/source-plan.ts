@@ -116,7 +116,13 @@ async function planWith(
   const server = await serverRequirements(owner, head.slot)
   const login = await loginRequirement(owner, captureLogin(settings, connection))
   return {
-    ...{ connection, slot: head.slot, publication: head.publication, server, login, publish, identities },
+    connection,
+    slot: head.slot,
+    publication: head.publication,
+    server,
+    login,
+    publish,
+    identities,
     pipelines: read.map(({ name, trace, problem }) => ({
       name,
       problem,
@@ -211,7 +217,7 @@ async function tracePipeline(
   }
 }
 
-interface KeyLook {
+interface KeyOptions {
   readonly pipeline: Pipeline
   readonly columns: readonly Column[]
   readonly signal: AbortSignal
@@ -220,7 +226,7 @@ interface KeyLook {
 /** Without key_columns the key is that of the table. */
 async function keyOfTarget(
   settings: Settings,
-  { pipeline, columns, signal }: KeyLook,
+  { pipeline, columns, signal }: KeyOptions,
 ): Promise<readonly string[]> {
   const address = finalTarget(pipeline)
   if (kindOf(address, targetRules(settings)) !== null) return []

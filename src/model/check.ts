@@ -202,20 +202,20 @@ function relationshipMistakes(check: Extract<Check, { type: 'relationship' }>): 
     return [['to', 'must be a table with its schema, such as analytics.film_dim']]
   if (check.to_column !== undefined && check.to_columns !== undefined)
     return [['to_columns', 'cannot be combined with to_column']]
-  return toColumnsOf(check).length === columnsOf(check).length
+  return toColumnsOf(check).length === checkedColumns(check).length
     ? []
     : [['to_columns', 'must have as many columns as the check']]
 }
 
 /** The columns that a check names. */
-export function columnsOf(check: Check): readonly string[] {
+export function checkedColumns(check: Check): readonly string[] {
   if ('columns' in check && check.columns !== undefined) return check.columns
   return 'column' in check && check.column !== undefined ? [check.column] : []
 }
 
 /** The columns of the other table, in the same order. */
 export function toColumnsOf(check: Extract<Check, { type: 'relationship' }>): readonly string[] {
-  return check.to_columns ?? (check.to_column === undefined ? columnsOf(check) : [check.to_column])
+  return check.to_columns ?? (check.to_column === undefined ? checkedColumns(check) : [check.to_column])
 }
 
 function isAlwaysOverMart(type: CheckType): boolean {
@@ -312,7 +312,7 @@ export function addResults(a: readonly CheckResult[], b: readonly CheckResult[])
 
 /** What is wrong with a row that fails a check, as a sentence. */
 export function failureText(check: Check): string {
-  const names = columnsOf(check).join(', ')
+  const names = checkedColumns(check).join(', ')
   switch (check.type) {
     case 'not_null':
       return `${names} is NULL.`
@@ -336,8 +336,21 @@ export function failureText(check: Check): string {
 
 /** The order of the fields in the schemas above. */
 const FIELD_ORDER = [
-  ...['name', 'type', 'column', 'columns', 'values', 'min', 'max', 'to', 'to_column', 'to_columns'],
-  ...['usual', 'max_age', 'sql', 'over', 'on_failure'],
+  'name',
+  'type',
+  'column',
+  'columns',
+  'values',
+  'min',
+  'max',
+  'to',
+  'to_column',
+  'to_columns',
+  'usual',
+  'max_age',
+  'sql',
+  'over',
+  'on_failure',
 ]
 
 /** The database does not keep the order of the fields; a comparison with a file must not find a difference. */

@@ -307,7 +307,7 @@ export const ERRORS = {
   CHANNEL_REFUSED: {
     number: 5144,
     class: 'stop',
-    means: 'A notification must not be sent to this host or address.',
+    means: 'Notifications may not be sent to this host or address.',
   },
   CHANNEL_FAILED: { number: 5145, class: 'retry', means: 'A notification could not be delivered.' },
   UNAUTHENTICATED: { number: 7001, class: 'stop', means: 'The request has no valid token.' },

@@ -12,7 +12,7 @@ export function budgetSeconds(text: string): number | null {
   return seconds >= 1 && seconds <= LONGEST_SECONDS ? seconds : null
 }
 
-/** Causes that consist of their code and what the sentence below says. */
+/** The phases of a batch that can be too slow, as a sentence names them. */
 const PHASES = {
   SLOW_READ: 'reading',
   SLOW_TRANSFORM: 'transforms',
@@ -140,18 +140,18 @@ function slow(cause: {
   const share = Math.round(Math.min(1, cause.share) * 100)
   const took = cause.finished
     ? `The last run took ${inSeconds(cause.seconds)}`
-    : `The run has been working for ${inSeconds(cause.seconds)}`
+    : `The run has been in progress for ${inSeconds(cause.seconds)}`
   return {
-    detail: `${took}; ${share} % of the time of its batches is ${PHASES[cause.code]}.`,
+    detail: `${took}; its batches spend ${share} % of their time on ${PHASES[cause.code]}.`,
     hint: PHASE_HINTS[cause.code],
   }
 }
 
 const PHASE_HINTS: Readonly<Record<SlowPhase, string>> = {
   SLOW_READ:
-    'Look at the plan of the query on the Validation tab; capture xmin or wal reads only what changed.',
+    'Check the query plan with "vitrina pipelines validate"; capture xmin or wal reads only what changed.',
   SLOW_TRANSFORM: 'Make the transform faster, or set parallelism so that several runners work on it.',
-  SLOW_WRITE: 'Look for triggers, indexes and locks of the mart.',
+  SLOW_WRITE: 'Check the triggers, indexes and locks of the mart.',
   SLOW_CHECKPOINT: 'Raise batch_size or set it to auto: each batch commits its checkpoint.',
 }
 
@@ -163,14 +163,14 @@ const EXPLANATIONS: Explanations = {
   }),
   CAPTURE_STOPPED: () => ({
     detail: 'No runner reads the changes of the source database.',
-    hint: 'Look at the source on the Sources page; a runner with a connection to it has to be alive.',
+    hint: 'Check the source on the Sources page, and start a runner that can connect to it.',
   }),
   PAUSED: ({ since }) => ({
     detail: `The pipeline is paused${sinceText(since)}.`,
     hint: 'Run it to resume.',
   }),
   PAUSING: ({ since }) => ({
-    detail: `The pipeline is to pause after the current batch of its run, which started at ${since}.`,
+    detail: `The pipeline pauses after the current batch of its run, which started at ${since}.`,
     hint: 'Run it again when it is paused.',
   }),
   CANCELLED: ({ since }) => ({
@@ -187,19 +187,19 @@ const EXPLANATIONS: Explanations = {
   }),
   FAILED: failure(
     ({ errorCode }) => `The last run failed with ${errorCode}`,
-    'Correct the cause and run the pipeline again.',
+    'Fix the cause and run the pipeline again.',
   ),
   BRAKE: failure(
     () => 'The last run was stopped by the delete brake',
     'Check the source, then raise delete_brake for one run.',
   ),
   QUARANTINE: failure(
-    () => 'The last run put more rows into the quarantine than quarantine_limit allows',
-    'Correct the rows or raise quarantine_limit.',
+    () => 'The last run quarantined more rows than quarantine_limit allows',
+    'Fix the rows or raise quarantine_limit.',
   ),
   RETRYING: failure(
-    ({ attempt }) => `The run is repeating after an error (attempt ${attempt})`,
-    'Correct the cause; the run continues by itself.',
+    ({ attempt }) => `The run is retrying after an error (attempt ${attempt})`,
+    'Fix the cause; the run continues by itself.',
   ),
   CONNECTION_LOST: failure(
     () => 'The run lost its connection to a database',
@@ -207,7 +207,7 @@ const EXPLANATIONS: Explanations = {
   ),
   CAPTURE_FAILING: failure(
     () => 'The changes of the source database cannot be read',
-    'Look at the source on the Sources page.',
+    'Check the source on the Sources page.',
   ),
   NO_RUNNER: explainWaiting,
   NO_RUNNER_FOR_TAGS: explainWaiting,
@@ -216,7 +216,7 @@ const EXPLANATIONS: Explanations = {
     if (cause === null)
       return {
         detail: `It follows ${upstream}, whose data is too old.`,
-        hint: `Look at the runs of ${upstream}.`,
+        hint: `Check the runs of ${upstream}.`,
       }
     const { detail, hint } = explainStaleness(cause)
     return { detail: `It follows ${upstream}, whose data is too old: ${detail}`, hint }
@@ -230,20 +230,20 @@ const EXPLANATIONS: Explanations = {
     hint: 'End that transaction on the source: every run reads the rows after it again until then.',
   }),
   FIRST_LOAD: ({ seconds }) => ({
-    detail: `The first load has been running for ${inSeconds(seconds)} and has not ended yet.`,
-    hint: 'Wait for it; parallelism makes a first load of a large table faster.',
+    detail: `The first load has been running for ${inSeconds(seconds)} and has not finished yet.`,
+    hint: 'Wait until it finishes; parallelism speeds up the first load of a large table.',
   }),
   SLOW_READ: slow,
   SLOW_TRANSFORM: slow,
   SLOW_WRITE: slow,
   SLOW_CHECKPOINT: slow,
   SLOW_FIRST_BATCH: ({ seconds }) => ({
-    detail: `The run has been working for ${inSeconds(seconds)} and has not committed a batch yet.`,
-    hint: 'Look at the plan of the query on the Validation tab.',
+    detail: `The run has been in progress for ${inSeconds(seconds)} and has not committed a batch yet.`,
+    hint: 'Check the query plan with "vitrina pipelines validate".',
   }),
   SLOW_RUN: ({ seconds }) => ({
     detail: `The last run took ${inSeconds(seconds)}, and the next one is due.`,
-    hint: 'Allow a longer freshness, or make the run shorter.',
+    hint: 'Increase freshness, or make the run faster.',
   }),
 }
 

@@ -132,7 +132,7 @@ export interface PastAttempt {
 export interface RunSurroundings {
   readonly previousId: string | null
   readonly nextId: string | null
-  /** The median duration of the successful runs before it; null: fewer than three. */
+  /** The median of the rows written by the successful runs before it; null: fewer than three. */
   readonly usualRowsWritten: number | null
   /**
    * The rows read by the last run that read everything; null: this run does not read everything, or is the first that

@@ -70,6 +70,12 @@ export function isHeld(status: PipelineStatus): boolean {
   return HELD_STATUSES.includes(status)
 }
 
+/** A pause is requested or reached. */
+export function isPausing(status: PipelineStatus): boolean {
+  const { from, to } = TRANSITIONS.pause
+  return status === to || (from as readonly PipelineStatus[]).includes(status)
+}
+
 export function isTransition(from: PipelineStatus, to: PipelineStatus): boolean {
   return Object.values(TRANSITIONS).some(
     (move) => (move.from as readonly string[]).includes(from) && move.to === to,

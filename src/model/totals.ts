@@ -1,9 +1,15 @@
 import type { RowCounts } from './run.js'
-import type { PipelineStatus } from './status.js'
+import {
+  type ACTIVE_RUN_STATUSES,
+  isOver,
+  type PipelineStatus,
+  RUN_STATUSES,
+  type RunStatus,
+} from './status.js'
 
 /** How a run can end. */
-export const FINAL_STATUSES = ['SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED'] as const
-export type FinalStatus = (typeof FINAL_STATUSES)[number]
+export type FinalStatus = Exclude<RunStatus, (typeof ACTIVE_RUN_STATUSES)[number]>
+export const FINAL_STATUSES = RUN_STATUSES.filter((status): status is FinalStatus => isOver(status))
 
 /** What one pipeline has done since its creation, over all runners. */
 export interface PipelineTotals {

@@ -97,7 +97,7 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
     recovered: () => [
       data.data_as_of === undefined
         ? `The run succeeded at ${at.slice(0, 19)}Z.`
-        : `The data is fresh again since ${at.slice(0, 19)}Z.`,
+        : `The data has been fresh again since ${at.slice(0, 19)}Z.`,
     ],
     check_failed: () => [
       labelled('Cause', text('message')),
@@ -129,7 +129,7 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
 function staleFacts({ budget_seconds, data_as_of, ...cause }: OutboxEvent['data']): string[] {
   const { detail, hint } = explainStaleness(cause as unknown as StaleCause)
   const asOf = data_as_of === null ? 'It has never been loaded.' : `Data as of ${data_as_of}.`
-  return [`It may be ${budget_seconds} s old. ${asOf}`, `Cause: ${shown(detail)}`, `Hint: ${shown(hint)}`]
+  return [`The limit is ${budget_seconds} s. ${asOf}`, `Cause: ${shown(detail)}`, `Hint: ${shown(hint)}`]
 }
 
 function recoveryOf(event: OutboxEvent, { events, event: main }: NotificationMessage): string[] {

@@ -18,8 +18,8 @@ export interface UsedFunction {
 /**
  * STABLE functions of pg_catalog that depend on their arguments and on settings only (time zone, styles of dates and
  * numbers), or are STABLE because the output of some type is. Vitrina's sessions fix those settings, so that the result
- * of a row changes only with the row. Missing on purpose: now() and its kin, age() of one argument, and what depends on
- * a setting that is not fixed, such as to_tsvector(text).
+ * of a row changes only with the row. Missing on purpose: now() and functions like it, age() of one argument, and what
+ * depends on a setting that is not fixed, such as to_tsvector(text).
  */
 const STEADY: ReadonlySet<string> = new Set(
   `anytextcat array_to_json array_to_string concat concat_ws convert convert_from convert_to date date_add date_part

@@ -61,7 +61,12 @@ export class SparkEngine implements PartEngine {
       conf: secret,
     }
     const args = [
-      ...['--master', profile.master, '--deploy-mode', 'client', '--name', `vitrina ${pipeline.name}`],
+      '--master',
+      profile.master,
+      '--deploy-mode',
+      'client',
+      '--name',
+      `vitrina ${pipeline.name}`,
       ...Object.entries(open).flatMap(([key, value]) => ['--conf', `${key}=${value}`]),
       PROGRAM,
     ]

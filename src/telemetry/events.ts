@@ -50,7 +50,10 @@ export class Events {
   runnerStarted({ id, host, pid, concurrency, tags, connectionLimits }: RunnerInfo): void {
     this.#meter.heartbeat()
     this.#log.info('Runner started.', {
-      ...{ runner: id, host, pid, concurrency },
+      runner: id,
+      host,
+      pid,
+      concurrency,
       ...(tags === null ? {} : { tags }),
       ...(Object.keys(connectionLimits).length === 0 ? {} : { connection_limits: connectionLimits }),
     })
@@ -150,7 +153,11 @@ export class Events {
 
   partDone(part: PartClaim, { rows, durationMs, phases, spans }: PartRecord): void {
     const batch = {
-      ...{ batch: part.plan.batchBefore + part.part, step: part.plan.step, rows, durationMs, phases },
+      batch: part.plan.batchBefore + part.part,
+      step: part.plan.step,
+      rows,
+      durationMs,
+      phases,
       firstKey: null,
       lastKey: null,
       copiedCheckpoint: null,

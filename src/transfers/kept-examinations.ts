@@ -67,7 +67,9 @@ export class KeptExaminations {
     const all = this.#kept.get(session.connection) ?? new Map<string, Kept>()
     const at = performance.now()
     all.set(claim.pipeline.id, {
-      ...{ ...examination, marks, at },
+      ...examination,
+      marks,
+      at,
       pipeline: textOf(claim),
       source: source.connection,
     })

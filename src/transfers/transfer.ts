@@ -135,7 +135,9 @@ export class RouteTransfer<Rows> implements Transfer {
     const { examined, claim } = this.#attempt
     const { trace, fingerprint } = examined.trace!
     return {
-      ...{ changes, trace, query: fingerprint },
+      changes,
+      trace,
+      query: fingerprint,
       isExact: claim.pipeline.capture === 'wal',
       everyRow: (next) => this.#everyRow(next, true),
     }

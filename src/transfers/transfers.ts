@@ -134,8 +134,15 @@ export class Transfers implements TransferFactory {
     const { way, sink } = chooseRoute(pipeline, targets, forced)
     const resources = new Resources()
     const common = {
-      ...{ claim, notes, signal, rules, targets, transforms, resources },
-      ...{ sessions: this.#sessions, examinations: this.#examinations },
+      claim,
+      notes,
+      signal,
+      rules,
+      targets,
+      transforms,
+      resources,
+      sessions: this.#sessions,
+      examinations: this.#examinations,
       sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
     }
     try {

@@ -48,11 +48,11 @@ describe('R7.7 docs/API.md', () => {
 
   it('describes every route', () => {
     const page = proseOf('docs/API.md')
-    const isTold = (route: string) =>
+    const isDescribed = (route: string) =>
       page.includes(`${route}\``) ||
       page.includes(`${route}?`) ||
       page.includes(`/${route.split('/').at(-1)}\``)
-    expect(routes.filter((route) => !isTold(route))).toEqual([])
+    expect(routes.filter((route) => !isDescribed(route))).toEqual([])
   })
 
   it.each(present)('the routes that %s names exist', (file) => {

@@ -60,17 +60,17 @@ describe('the data of a mart', () => {
     const [counted] = await stand().database.query<{ n: number }>(
       'SELECT least(50, count(*))::int AS n FROM analytics.film_dim WHERE rating >= 9',
     )
-    await page.getByText(new RegExp(`^${counted!.n} rows? meets? the filter`)).waitFor()
+    await page.getByText(new RegExp(`^${counted!.n} rows? match(es)? the filter`)).waitFor()
     expect(new URL(page.url()).searchParams.get('filter')).toBe('rating >= 9 and title is not null')
     await page.reload()
-    await page.getByText(new RegExp(`^${counted!.n} rows? meets? the filter`)).waitFor()
+    await page.getByText(new RegExp(`^${counted!.n} rows? match(es)? the filter`)).waitFor()
     expect(await page.getByLabel('Filter', { exact: true }).inputValue()).toBe(
       'rating >= 9 and title is not null',
     )
     expect(complaints).toEqual([])
   })
 
-  it('explains a filter that is wrong, and one that no row meets', async () => {
+  it('explains a filter that is wrong, and one that no row matches', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/pipelines/${FILMS}/data`)
     const filter = page.getByLabel('Filter', { exact: true })
@@ -79,7 +79,7 @@ describe('the data of a mart', () => {
     await page.getByRole('alert').getByText('The mart has no column "nope".', { exact: true }).waitFor()
     await filter.fill("title = ''' OR 1=1 --'")
     await filter.press('Enter')
-    await page.getByText('No rows meet the filter').waitFor()
+    await page.getByText('No rows match the filter').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
     await firstRow(page).waitFor()
     expect(new URL(page.url()).search).toBe('')

@@ -523,7 +523,7 @@ describe('A breach names its cause:', () => {
     await runningWith(id, 2)
     expect(await causeOf(id)).toMatchObject({
       code: 'SLOW_READ',
-      detail: expect.stringMatching(/\d+ % of the time .* reading/),
+      detail: expect.stringMatching(/spend \d+ % of their time on reading/),
     })
   })
 
@@ -537,7 +537,9 @@ describe('A breach names its cause:', () => {
       await runningWith(id, 0)
       expect(await causeOf(id)).toMatchObject({
         code: 'SLOW_READ',
-        detail: expect.stringMatching(/^The last run took \d+ s; \d+ % of the time .* reading/),
+        detail: expect.stringMatching(
+          /^The last run took \d+ s; its batches spend \d+ % of their time on reading/,
+        ),
       })
     },
   )

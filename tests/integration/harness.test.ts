@@ -34,7 +34,7 @@ describe('the test harness', () => {
 
   it('names what was waited for', async () => {
     const wait = waitFor(async () => null, { what: 'Godot', timeoutMs: 50 })
-    await expect(wait).rejects.toThrow('waited 0.05 s in vain for Godot; last seen: null')
+    await expect(wait).rejects.toThrow('waited 0.05 s for Godot; last seen: null')
   })
 
   it('fails a test that leaves a connection of Vitrina open', async () => {

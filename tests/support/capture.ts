@@ -6,8 +6,8 @@ import type { Head } from '../../src/capture/head.js'
 import {
   ensureHead,
   headById,
+  type LogPosition,
   type NeededTable,
-  type Position,
   registerPipeline,
 } from '../../src/capture/heads.js'
 import { formatLsn, type Lsn, parseLsn } from '../../src/capture/lsn.js'
@@ -175,7 +175,7 @@ export class Rig {
 
   /** What a run would learn now; `read` may look at the source in the same snapshot. */
   async open(
-    last: Position | null = null,
+    last: LogPosition | null = null,
     read: (source: Session, changes: Changes) => Promise<void> = async () => {},
   ): Promise<Changes> {
     const reader = this.reader()
@@ -221,7 +221,7 @@ export class Rig {
   }
 }
 
-export function positionOf({ generation, position, fingerprint }: Changes): Position {
+export function positionOf({ generation, position, fingerprint }: Changes): LogPosition {
   return { generation, endLsn: position, fingerprint }
 }
 

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 const POLL_MS = 20
 
 export interface Wait {
-  /** Ends the sentence "waited 30 s in vain for …". */
+  /** Ends the sentence "waited 30 s for …". */
   readonly what: string
   readonly timeoutMs?: number
 }
@@ -18,10 +18,10 @@ export async function waitFor<T>(
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
-    const seen = await look(fact)
-    if (seen.found) return seen.answer
+    const seen = await observe(fact)
+    if (seen.found) return seen.result
     if (performance.now() > deadline) {
-      throw new Error(`waited ${timeoutMs / 1000} s in vain for ${what}; last seen: ${seen.instead}`, {
+      throw new Error(`waited ${timeoutMs / 1000} s for ${what}; last seen: ${seen.instead}`, {
         cause: seen.error,
       })
     }
@@ -29,13 +29,13 @@ export async function waitFor<T>(
   }
 }
 
-type Look<T> = { found: true; answer: T } | { found: false; instead: string; error?: unknown }
+type Observation<T> = { found: true; result: T } | { found: false; instead: string; error?: unknown }
 
-async function look<T>(fact: () => Promise<T | null | false | undefined>): Promise<Look<T>> {
+async function observe<T>(fact: () => Promise<T | null | false | undefined>): Promise<Observation<T>> {
   try {
-    const answer = await fact()
-    if (answer !== null && answer !== false && answer !== undefined) return { found: true, answer }
-    return { found: false, instead: inspect(answer) }
+    const result = await fact()
+    if (result !== null && result !== false && result !== undefined) return { found: true, result }
+    return { found: false, instead: inspect(result) }
   } catch (error) {
     return { found: false, instead: String(error), error }
   }

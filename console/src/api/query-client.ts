@@ -1,6 +1,9 @@
 import { keepPreviousData, QueryClient } from '@tanstack/react-query'
 import { ApiProblem } from './problem.js'
 
+/** Options of a query whose result must be current: it is requested each time, and never shown from the cache. */
+export const UNCACHED = { placeholderData: undefined, retry: false, staleTime: 0, gcTime: 0 } as const
+
 /**
  * One cache per tab. Events keep it up to date (live/), so data is requested again only when a user returns to a screen
  * after a while, never because a window got the focus. Old data stays on screen until the new data arrives.

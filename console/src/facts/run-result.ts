@@ -1,4 +1,9 @@
-import type { RunDetail } from '../api/wire.js'
+import type { Run, RunDetail } from '../api/wire.js'
+
+/** The run has ended: it is neither requested nor in progress. */
+export function isOver(status: Run['status']): boolean {
+  return status !== 'REQUESTED' && status !== 'RUNNING'
+}
 
 /** Pipelines that usually write fewer rows may write none without a warning. */
 const MUCH = 10

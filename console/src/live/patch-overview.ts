@@ -1,4 +1,5 @@
 import type { ActiveRun, EndedRun, FleetSummary, Overview, PipelineLine } from '../api/wire.js'
+import { isOver } from '../facts/run-result.js'
 import type { BatchFacts, ComparisonFacts, LiveEvent, RunEvent } from './event.js'
 
 const BARS = 20
@@ -52,9 +53,8 @@ export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
 
 function patchRun(line: PipelineLine, event: RunEvent): PipelineLine {
   const { run_id: runId, at, ...facts } = event
-  const isActive = facts.status === 'REQUESTED' || facts.status === 'RUNNING'
   const known = line.current_run?.id === runId ? line.current_run : null
-  if (isActive) return { ...line, current_run: activeRun(known, event) }
+  if (!isOver(facts.status)) return { ...line, current_run: activeRun(known, event) }
   // This end was already applied, or is older than the list.
   if (line.last_run?.id === runId) return line
   const last = endedRun(known, event)

@@ -1,13 +1,10 @@
 import type { InfiniteData } from '@tanstack/react-query'
 import type { Batch, Run, RunDetail, RunPage } from '../api/wire.js'
+import { isOver } from '../facts/run-result.js'
 import type { BatchFacts, LiveEvent, RunFacts } from './event.js'
 
 /** As many as GET /runs/{id} returns. */
 const BATCHES_SHOWN = 1_000
-
-function isEnded(status: Run['status']): boolean {
-  return status !== 'REQUESTED' && status !== 'RUNNING'
-}
 
 /** Pages of runs after these events; the same object if they do not affect it. */
 export function patchRunPages(
@@ -50,11 +47,11 @@ function patchRun(run: Run, event: LiveEvent): Run {
 
 function withStatus(run: Run, at: string, facts: RunFacts): Run {
   // The loaded run may be newer than the event: nothing follows an end.
-  if (isEnded(run.status) && !isEnded(facts.status)) return run
+  if (isOver(run.status) && !isOver(facts.status)) return run
   const { status, attempt, cancel_requested, runner_id, error, error_code } = facts
   const { batches, rows_read, rows_written, rows_deleted } = facts
   const started_at = run.started_at ?? (status === 'RUNNING' ? at : null)
-  const finished_at = isEnded(status) ? (run.finished_at ?? at) : null
+  const finished_at = isOver(status) ? (run.finished_at ?? at) : null
   return {
     ...run,
     ...{ status, attempt, cancel_requested, runner_id, error, error_code },

@@ -6,6 +6,7 @@ import { QUARANTINE_KEY } from '../api/quarantine.js'
 import { queryClient } from '../api/query-client.js'
 import { RUN_KEY, RUNS_KEY } from '../api/runs.js'
 import type { Overview, RunDetail, RunPage } from '../api/wire.js'
+import { isOver } from '../facts/run-result.js'
 import type { LiveEvent } from './event.js'
 import { onLiveEvents } from './live.js'
 import { patchOverview } from './patch-overview.js'
@@ -48,7 +49,7 @@ function isAboutTheList({ kind }: LiveEvent): boolean {
 }
 
 function isEnd(event: LiveEvent): boolean {
-  return event.kind === 'run.status' && event.status !== 'RUNNING' && event.status !== 'REQUESTED'
+  return event.kind === 'run.status' && isOver(event.status)
 }
 
 function isFailure(event: LiveEvent): boolean {

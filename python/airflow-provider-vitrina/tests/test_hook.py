@@ -36,11 +36,11 @@ class Requests(unittest.TestCase):
         self.assertEqual(hook().pipeline_id("film_dim_full"), FILM_DIM)
         self.assertEqual(hook().pipeline_id(FILM_DIM.upper()), FILM_DIM)
 
-    def test_says_which_pipeline_is_not_there(self):
+    def test_names_the_pipeline_that_does_not_exist(self):
         with self.assertRaisesRegex(VitrinaApiError, 'PIPELINE_NOT_FOUND: The pipeline "film_di" does not exist'):
             hook().pipeline_id("film_di")
 
-    def test_gives_the_same_run_for_the_same_key_and_marks_the_repetition(self):
+    def test_returns_the_same_run_for_the_same_key_and_marks_the_replay(self):
         call = calls.request_run(FILM_DIM, external_ref="test", key=uuid.uuid4().hex)
         first, second = hook().send(call), hook().send(call)
         self.assertEqual(first.body["run_id"], second.body["run_id"])
@@ -57,7 +57,7 @@ class Requests(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def test_tells_code_sentence_hint_and_request(self):
+    def test_reports_code_sentence_hint_and_request(self):
         run = str(uuid.uuid4())
         with self.assertRaises(VitrinaApiError) as caught:
             hook().get_run(run)
@@ -68,22 +68,22 @@ class Refusals(unittest.TestCase):
             self.assertTrue(part)
             self.assertIn(part, str(error))
 
-    def test_tells_every_wrong_field(self):
+    def test_reports_every_invalid_field(self):
         call = calls.request_run(FILM_DIM, external_ref="x" * 501, key="k")
         with self.assertRaisesRegex(VitrinaApiError, "REQUEST_INVALID: .*external_ref: "):
             hook().send(call)
 
-    def test_tells_a_wrong_token_without_repeating_it(self):
+    def test_reports_a_wrong_token_without_repeating_it(self):
         with self.assertRaises(VitrinaApiError) as caught:
             hook(password="not-the-token").get_status(FILM_DIM)
         self.assertEqual(caught.exception.code, "UNAUTHENTICATED")
         self.assertNotIn("not-the-token", str(caught.exception))
 
-    def test_knows_an_answer_that_is_not_from_vitrina(self):
+    def test_recognizes_a_response_that_is_not_from_vitrina(self):
         with self.assertRaisesRegex(VitrinaApiError, "ROUTE_NOT_FOUND|HTTP_404"):
             hook(host=f"{URL}/elsewhere").get_status(FILM_DIM)
 
-    def test_asks_again_while_nobody_answers_and_then_says_so(self):
+    def test_retries_while_the_server_does_not_respond_and_then_fails(self):
         with patch("vitrina_provider.hooks.vitrina.time.sleep") as slept:
             with self.assertRaisesRegex(VitrinaApiError, "SERVER_UNREACHABLE: No Vitrina API responds"):
                 hook(host="http://127.0.0.1:9", extra={"retry_limit": 3}).get_status(FILM_DIM)
@@ -94,15 +94,15 @@ class Connections(unittest.TestCase):
     def url(self, **fields) -> str:
         return server_of(Connection(conn_id="c", conn_type="vitrina", password="t", **fields)).url
 
-    def test_takes_the_address_in_one_field_or_in_three(self):
+    def test_accepts_the_address_in_one_field_or_in_three(self):
         self.assertEqual(self.url(host="http://127.0.0.1:8080/"), "http://127.0.0.1:8080")
         self.assertEqual(self.url(host="vitrina", schema="http", port=8080), "http://vitrina:8080")
         self.assertEqual(self.url(host="https://vitrina/etl/api/v1"), "https://vitrina/etl")
 
-    def test_sends_the_token_over_https_unless_told_otherwise(self):
+    def test_sends_the_token_over_https_unless_http_is_allowed(self):
         self.assertEqual(self.url(host="vitrina"), "https://vitrina")
 
-    def test_says_what_a_connection_lacks(self):
+    def test_names_the_missing_field_of_a_connection(self):
         for lack, fields in (("host", {"host": None}), ("token", {"password": None})):
             with self.assertRaisesRegex(AirflowException, f"has no {lack}"):
                 server_of(SimpleNamespace(**{"conn_id": "c", "host": "h", "password": "p", **fields}))
@@ -113,7 +113,7 @@ class Connections(unittest.TestCase):
         self.assertFalse(good)
         self.assertIn("UNAUTHENTICATED", message)
 
-    def test_leads_to_the_console_where_people_reach_it(self):
+    def test_links_to_the_public_address_of_the_console(self):
         self.assertEqual(hook().console_url("r"), f"{URL}/ui/runs/r")
         elsewhere = hook(extra={"console_url": "https://console.example.com/ui/"})
         self.assertEqual(elsewhere.console_url("r"), "https://console.example.com/ui/runs/r")

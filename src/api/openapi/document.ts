@@ -4,6 +4,7 @@ import type { RouteDoc } from '../routes/rule.js'
 import { PROBLEM_EXAMPLE } from '../schemas/examples.js'
 import type { CollectedRoute } from './collect.js'
 import { NamedSchemas } from './named-schemas.js'
+import { TAGS } from './tags.js'
 
 type Json = Record<string, unknown>
 
@@ -83,7 +84,7 @@ const PROBLEM_RESPONSE = {
 
 function tagsOf(routes: readonly CollectedRoute[]): Json[] {
   const names = [...new Set(routes.map((route) => route.doc.tag))].sort()
-  return names.map((name) => ({ name, description: `Routes for ${name}.` }))
+  return names.map((name) => ({ name, description: TAGS[name] }))
 }
 
 function operation({ method, url, access, doc, schema }: CollectedRoute, schemas: NamedSchemas): Json {

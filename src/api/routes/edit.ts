@@ -47,7 +47,7 @@ export function editRoutes(app: Api, edit: EditService): void {
     {
       config: rule('admin', {
         tag: TAG,
-        summary: 'Creates a pipeline.',
+        summary: 'Create a pipeline.',
         check: 'save',
         problems: [409],
         body: pipelineInput,

@@ -58,7 +58,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     {
       config: rule('operator', {
         tag: TAG,
-        summary: 'The same for an unsaved pipeline.',
+        summary: 'Validate an unsaved pipeline, and report how a run would read and write.',
         check: 'short',
         body: validateInput,
       }),
@@ -108,7 +108,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     {
       config: rule('operator', {
         tag: TAG,
-        summary: 'The same for an unsaved pipeline.',
+        summary: 'Get the first rows of an unsaved pipeline as they would be written. Writes nothing.',
         check: 'short',
         body: previewInput,
       }),

@@ -1,6 +1,7 @@
 import type { FastifyContextConfig } from 'fastify'
 import type { z } from 'zod'
 import type { Role } from '../../model/access.js'
+import type { Tag } from '../openapi/tags.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,7 +11,7 @@ declare module 'fastify' {
 }
 
 export interface RouteDoc {
-  readonly tag: string
+  readonly tag: Tag
   readonly summary: string
   /** Errors beyond those that every route can return. */
   readonly problems: readonly number[]

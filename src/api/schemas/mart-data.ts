@@ -149,7 +149,8 @@ export function profileToWire({ profile, ...kept }: KeptProfile) {
 /** In the order in which people write the fields; jsonb has its own. */
 function checkToWire({ name, type, column, values, min, max, ...rest }: SuggestedCheck) {
   return {
-    ...{ name, type },
+    name,
+    type,
     ...(column === undefined ? {} : { column }),
     ...(values === undefined ? {} : { values: [...values] }),
     ...(min === undefined ? {} : { min }),

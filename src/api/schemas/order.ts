@@ -107,7 +107,11 @@ export const graphWire = z
 export function graphToWire({ nodes, edges, problems }: OrderGraph): z.infer<typeof graphWire> {
   return {
     nodes: nodes.map(({ id, name, status, enabled, target, group, due, lastRun }) => ({
-      ...{ id, name, status, enabled, target },
+      id,
+      name,
+      status,
+      enabled,
+      target,
       group: group === null ? null : [...group],
       due: due === null ? null : dueToWire(due),
       last_run:

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
+import { isId } from '../../model/id.js'
 import {
   type DeadMessage,
   type NotificationRule,
@@ -12,7 +13,6 @@ import type { Channels, ChannelType } from '../../ports/channels.js'
 import type { NotificationStore } from '../../ports/notification-store.js'
 import { redactText } from '../../telemetry/redact.js'
 import { RateLimit } from '../auth/rate-limit.js'
-import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
 /** A channel that is configured, or that a message was sent to before. */
@@ -117,12 +117,23 @@ export class NotificationService {
     this.#tests.take(channel)
     const at = new Date().toISOString()
     const event = {
-      ...{ id: 0, at, event: 'test', key: '', data: {} },
-      ...{ pipelineId: NO_ID, pipelineName: 'test', runId: null },
+      id: 0,
+      at,
+      event: 'test',
+      key: '',
+      data: {},
+      pipelineId: NO_ID,
+      pipelineName: 'test',
+      runId: null,
     }
     try {
       const detail = await this.#channels.send({
-        ...{ id: randomUUID(), ruleName: channel, channel, event: 'test', key: '', createdAt: at },
+        id: randomUUID(),
+        ruleName: channel,
+        channel,
+        event: 'test',
+        key: '',
+        createdAt: at,
         events: [event],
       })
       return { delivered: true, detail: redactText(detail), hint: null }

@@ -1,9 +1,9 @@
+import { isId } from '../../model/id.js'
 import type { Due } from '../../model/order.js'
 import type { FleetSummary, PipelineLine } from '../../model/overview.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
 import type { Catalog, Page, PipelineFilter, RunFilter, State } from '../../ports/catalog.js'
-import { isId } from './id.js'
 import { notFound } from './not-found.js'
 import { SchedulePeriods } from './schedule-periods.js'
 

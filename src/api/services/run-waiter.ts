@@ -5,7 +5,7 @@ import { type PlaceLimits, Places } from './places.js'
 import type { RunService } from './runs.js'
 
 /** The polling interval without events. The hub reads the journal more often; this is for a journal that it cannot read. */
-const LOOK_MS = 5_000
+const POLL_MS = 5_000
 
 /**
  * Delays a response until a run has ended. Woken by the journal, so that waiting requests do not poll. Their number is
@@ -71,7 +71,7 @@ async function pause(news: Promise<void>, reasons: readonly AbortSignal[]): Prom
   const other = new Promise<void>((resolve) => {
     done = resolve
   })
-  const timer = setTimeout(done, LOOK_MS)
+  const timer = setTimeout(done, POLL_MS)
   for (const reason of reasons) reason.addEventListener('abort', done, { once: true })
   await Promise.race([news, other])
   clearTimeout(timer)

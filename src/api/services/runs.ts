@@ -1,7 +1,7 @@
 import type { BatchHistory, PartHistory, RunLogLine } from '../../model/history.js'
+import { isId } from '../../model/id.js'
 import type { Run, RunSurroundings } from '../../model/run.js'
 import type { Catalog, Page, PageRequest, RunFilter, RunLogFilter } from '../../ports/catalog.js'
-import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
 /** Returned with the run itself; older ones are on further pages. */

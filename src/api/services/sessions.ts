@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
+import { isId } from '../../model/id.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type {
   ListedSession,
@@ -19,7 +20,6 @@ import {
   digest,
   type Identity,
 } from '../auth/identity.js'
-import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
 export const SESSION_SECONDS = 7 * 24 * 3600

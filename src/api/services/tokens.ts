@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Author, Role, Token } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
+import { isId } from '../../model/id.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { TokenStore } from '../../ports/token-store.js'
 import { digest } from '../auth/identity.js'
-import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
 export interface TokenRequest {

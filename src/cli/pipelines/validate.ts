@@ -127,7 +127,9 @@ function printChanges({
   printTable(
     ['table', 'traced', 'cost of one row', 'cost of all rows', 'identity', 'lossless'],
     tables.map(({ table, traced, cost, identity }) => [
-      ...[table, traced ? 'yes' : 'no', cost === null ? null : Math.round(cost)],
+      table,
+      traced ? 'yes' : 'no',
+      cost === null ? null : Math.round(cost),
       full_cost === null ? null : Math.round(full_cost),
       identity === null ? null : `${identity.identity} (${identity.columns.join(', ')})`,
       identity === null ? null : identity.is_lossless ? 'yes' : 'no',

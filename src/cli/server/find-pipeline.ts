@@ -1,14 +1,9 @@
 import { didYouMean } from '../../config/suggest.js'
 import { VitrinaError } from '../../model/errors.js'
+import { isId } from '../../model/id.js'
 import { allPages } from './pages.js'
 import type { Server } from './server.js'
 import type { Pipeline } from './wire.js'
-
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-export function isId(text: string): boolean {
-  return ID.test(text)
-}
 
 /** A pipeline by its name or its id. */
 export async function findPipeline(server: Server, nameOrId: string): Promise<Pipeline> {

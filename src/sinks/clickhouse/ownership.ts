@@ -163,7 +163,7 @@ export class MartOwnership implements Right {
     return new VitrinaError(
       'LEASE_LOST',
       `${this.#names.shown()} is now written by a later holder of the pipeline.`,
-      'No action is needed: the later holder continues.',
+      'No action needed: the later holder continues.',
     )
   }
 }

@@ -6,6 +6,7 @@ import { parseTable, quoteIdentifier, quoteList, quoteTable, type TableName } fr
 import { type Column, requireColumn } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
 import { requireStoredInTargets } from './stored-elsewhere.js'
+import { uniqueIndexes } from './unique-indexes.js'
 
 /** The table that a pipeline fills, as far as writing to it is concerned. */
 export interface Target {
@@ -150,26 +151,10 @@ async function conflictKey(
     keyColumns,
   }: Pick<WantedTable, 'columns' | 'keyColumns'> & { readonly attributes: readonly Attribute[] },
 ): Promise<{ key: string[]; looseKey: string[] }> {
-  // Support function 4 of an operator class guarantees that equal values have equal bytes, if the collation does too.
-  const rows = await session.rows(
-    `SELECT i.indisprimary::text AS is_primary, (SELECT json_agg(json_build_object('name', a.attname, 'loose',
-                  NOT coalesce(co.collisdeterministic, true) OR NOT EXISTS (
-                    SELECT FROM pg_opclass o JOIN pg_amproc p ON p.amprocfamily = o.opcfamily AND p.amproclefttype = o.opcintype
-                     WHERE o.oid = k.class AND p.amprocrighttype = o.opcintype AND p.amprocnum = 4)) ORDER BY k.n)::text
-              FROM unnest(i.indkey::int2[], i.indclass::oid[], i.indcollation::oid[]) WITH ORDINALITY AS k(attnum, class, "collation", n)
-              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum LEFT JOIN pg_collation co ON co.oid = k."collation"
-             WHERE k.n <= i.indnkeyatts) AS columns
-       FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indimmediate
-      ORDER BY i.indisprimary DESC`,
-    [quoteTable(name)],
-  )
-  const unique = rows.map((row) => ({
-    primary: row.is_primary === 'true',
-    columns: JSON.parse(row.columns!) as { name: string; loose: boolean }[],
-  }))
-  const names = (index: (typeof unique)[number] | undefined) => index?.columns.map((column) => column.name)
-  const wanted = keyColumns.length > 0 ? [...keyColumns] : names(unique.find((index) => index.primary))
   const address = `${name.schema}.${name.table}`
+  const indexes = await uniqueIndexes(session, name)
+  const primary = indexes.find(({ isPrimary }) => isPrimary)?.columns.map((column) => column.name)
+  const wanted = keyColumns.length > 0 ? [...keyColumns] : primary
   if (wanted === undefined) {
     throw new VitrinaError(
       'TARGET_KEY_MISSING',
@@ -177,8 +162,10 @@ async function conflictKey(
       'Add a primary key to the table, or set key_columns to the columns of a unique index.',
     )
   }
-  const same = unique.find(
-    (index) => index.columns.length === wanted.length && wanted.every((name) => names(index)!.includes(name)),
+  const same = indexes.find(
+    (index) =>
+      index.columns.length === wanted.length &&
+      wanted.every((column) => index.columns.some(({ name }) => name === column)),
   )
   if (same === undefined) {
     throw new VitrinaError(

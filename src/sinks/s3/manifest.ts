@@ -91,7 +91,7 @@ export function requireHolder(seen: ReadManifest | null, id: BatchId): void {
   throw new VitrinaError(
     'LEASE_LOST',
     `Another runner published the mart meanwhile (fence ${last.fence}, ours is ${id.fence}).`,
-    'No action is needed: the other runner continues.',
+    'No action needed: the other runner continues.',
   )
 }
 

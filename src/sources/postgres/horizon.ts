@@ -160,7 +160,10 @@ export class Horizon {
     const moment = 'least($5::timestamptz - make_interval(secs => $6), o.began)'
     const limit = clock === null ? 'NULL' : `(${inKeyType(this.#key, moment)})::text`
     const [row] = await this.#session.rows(kept(oldestSql(limit)), [
-      ...[this.#self, since, Object.values(LOGINS), this.#relations],
+      this.#self,
+      since,
+      Object.values(LOGINS),
+      this.#relations,
       ...(clock === null ? [] : [clock, settles / 1_000]),
     ])
     const { now, pid, began, prepared } = row!

@@ -2,7 +2,7 @@ import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
-import { isStartable } from '../../model/status.js'
+import { isPausing, isStartable } from '../../model/status.js'
 import type {
   CancelManner,
   RequestedWave,
@@ -98,7 +98,7 @@ export class CatalogControlRepository implements RunControl {
           name: moved.name,
         })
       const pipeline = await findPipeline(session, pipelineId)
-      return pipeline !== null && ['PAUSE_REQUESTED', 'PAUSED'].includes(pipeline.status) ? pipeline : null
+      return pipeline !== null && isPausing(pipeline.status) ? pipeline : null
     })
   }
 
@@ -211,7 +211,11 @@ async function planWave(
   )
   const diff = { run_id: run.id, with: wave, runs: runs.map(({ id }) => id) }
   await writeAudit(session, author, {
-    ...{ action: 'pipeline.run', kind: 'pipeline', id: run.pipelineId, name: run.pipelineName, diff },
+    action: 'pipeline.run',
+    kind: 'pipeline',
+    id: run.pipelineId,
+    name: run.pipelineName,
+    diff,
   })
   return { run, runs }
 }

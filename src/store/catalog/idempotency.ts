@@ -39,7 +39,10 @@ export async function remember(
 ): Promise<void> {
   if (idempotency === undefined) return
   await session.query('UPDATE etl.etl_idempotency SET run_id = $3, runs = $4 WHERE actor = $1 AND key = $2', [
-    ...[author.id, idempotency.key, runId, wave],
+    author.id,
+    idempotency.key,
+    runId,
+    wave,
   ])
 }
 

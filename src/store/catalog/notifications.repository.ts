@@ -19,7 +19,10 @@ const FIELDS = [
     'quiet_to',
     'quiet_timezone',
   ],
-  ...['group_seconds', 'repeat_seconds', 'max_per_hour', 'held_back_seconds'],
+  'group_seconds',
+  'repeat_seconds',
+  'max_per_hour',
+  'held_back_seconds',
 ]
 
 /** The state of every channel that has messages. */
@@ -191,9 +194,19 @@ export class CatalogNotificationsRepository implements NotificationStore {
 function valuesOf(spec: RuleSpec): unknown[] {
   const { quietHours: quiet } = spec
   return [
-    ...[spec.name, spec.enabled, spec.events, spec.pipelines, spec.tags, spec.channel],
-    ...[quiet?.from ?? null, quiet?.to ?? null, quiet?.timezone ?? 'UTC'],
-    ...[spec.groupSeconds, spec.repeatSeconds, spec.maxPerHour, spec.heldBackSeconds],
+    spec.name,
+    spec.enabled,
+    spec.events,
+    spec.pipelines,
+    spec.tags,
+    spec.channel,
+    quiet?.from ?? null,
+    quiet?.to ?? null,
+    quiet?.timezone ?? 'UTC',
+    spec.groupSeconds,
+    spec.repeatSeconds,
+    spec.maxPerHour,
+    spec.heldBackSeconds,
   ]
 }
 

@@ -15,8 +15,13 @@ export async function listRuns(database: Queryable, filter: RunFilter): Promise<
         AND ($6::timestamptz IS NULL OR r.requested_at >= $6) AND ($7::timestamptz IS NULL OR r.requested_at < $7)
       ORDER BY r.requested_at DESC, r.id DESC LIMIT $4`,
     [
-      ...[pipelineId ?? null, after?.[0] ?? null, after?.[1] ?? null, limit + 1],
-      ...[status ?? null, since ?? null, until ?? null],
+      pipelineId ?? null,
+      after?.[0] ?? null,
+      after?.[1] ?? null,
+      limit + 1,
+      status ?? null,
+      since ?? null,
+      until ?? null,
     ],
   )
   return pageOf(rows.map(toRun), limit, (run) => [run.requestedAt, run.id])

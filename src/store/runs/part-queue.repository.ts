@@ -149,8 +149,13 @@ export class PartQueueRepository implements PartQueue {
       await execute(session, PART_STATEMENTS.lock, {})
       await execute(session, PART_STATEMENTS.fail_deadly, {})
       const [row] = await session.query<ClaimedRow>(CLAIM, [
-        ...[runnerId, leaseSeconds, runId],
-        ...[free === null ? null : JSON.stringify(free), null, null, JSON.stringify(limits)],
+        runnerId,
+        leaseSeconds,
+        runId,
+        free === null ? null : JSON.stringify(free),
+        null,
+        null,
+        JSON.stringify(limits),
       ])
       return row === undefined ? null : toPartClaim(row)
     })

@@ -14,14 +14,7 @@ import type {
   StalledRun,
 } from '../../model/claim.js'
 import { VitrinaError } from '../../model/errors.js'
-import {
-  type HeldRow,
-  NO_ROWS,
-  type RefusedRow,
-  type RepairKey,
-  type RunCost,
-  rowsWritten,
-} from '../../model/run.js'
+import { type HeldRow, type RefusedRow, type RepairKey, type RunCost, rowsWritten } from '../../model/run.js'
 import type { CheckedOptions, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
 import { redactText } from '../../telemetry/redact.js'
 import { ALIVE } from '../alive.js'
@@ -29,6 +22,7 @@ import type { Database, Queryable } from '../database.js'
 import { MetaStore } from '../meta-store.js'
 import { HELD } from '../status-lists.js'
 import { type ClaimedRun, toClaim } from './claimed-run.js'
+import { type FinishedGroup, type FinishedRun, toOutcome, toTotals } from './finished-run.js'
 import { countColumns } from './run-counts.js'
 import {
   ADDED_COST,
@@ -44,10 +38,6 @@ import {
   TO_REPAIR,
   TO_REPLAY,
 } from './run-statements.js'
-
-function costValues(cost: RunCost | null): (number | null)[] {
-  return [cost?.blocksRead ?? null, cost?.walBytes ?? null]
-}
 
 interface ControlRow {
   status: string
@@ -66,7 +56,6 @@ export class RunQueueRepository implements RunQueue {
   readonly #database: MetaStore
   /** The lane of the last claim: the next one begins after it. */
   #served: ClaimedRun['lane'] | null = null
-
   /** The tables of each pipeline as stored last, with the version of its configuration. */
   readonly #reads = new Map<string, string>()
   readonly #namesOf: NamesOfConnection
@@ -78,7 +67,9 @@ export class RunQueueRepository implements RunQueue {
 
   async claim(runnerId: string, leaseSeconds: number, capacity = EVERYTHING): Promise<Claim | null> {
     const values = [
-      ...[runnerId, leaseSeconds, capacity.free === null ? null : JSON.stringify(capacity.free)],
+      runnerId,
+      leaseSeconds,
+      capacity.free === null ? null : JSON.stringify(capacity.free),
       JSON.stringify(capacity.limits),
     ]
     const claim = await this.#claim(values)
@@ -297,8 +288,8 @@ export class RunQueueRepository implements RunQueue {
     return rows.length > 0
   }
 
-  async spent(claim: Claim, cost: RunCost): Promise<void> {
-    await this.#note(claim, ADDED_COST, costValues(cost))
+  async spent(claim: Claim, { blocksRead, walBytes }: RunCost): Promise<void> {
+    await this.#note(claim, ADDED_COST, [blocksRead, walBytes])
   }
 
   async retrying(
@@ -329,7 +320,10 @@ export class RunQueueRepository implements RunQueue {
     group: readonly { readonly claim: Claim; readonly end: RunEnd }[],
   ): Promise<RunTotals[] | null> {
     const runs = group.map(({ claim, end }) => ({
-      ...{ pipeline: claim.pipeline.id, fence: claim.fence, run: claim.runId, outcome: toOutcome(end) },
+      pipeline: claim.pipeline.id,
+      fence: claim.fence,
+      run: claim.runId,
+      outcome: toOutcome(end),
     }))
     const [row] = await this.#database.query<{ finished: FinishedGroup }>(
       'SELECT etl.finish_group($1) AS finished',
@@ -403,11 +397,13 @@ export class RunQueueRepository implements RunQueue {
       `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, tags, connection_limits) VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (id) DO UPDATE SET heartbeat_at = clock_timestamp(), stopped_at = NULL`,
       [
-        ...[runner.id, runner.host, runner.pid, runner.version, runner.concurrency],
-        ...[
-          runner.tags === null ? null : JSON.stringify(runner.tags),
-          JSON.stringify(runner.connectionLimits),
-        ],
+        runner.id,
+        runner.host,
+        runner.pid,
+        runner.version,
+        runner.concurrency,
+        runner.tags === null ? null : JSON.stringify(runner.tags),
+        JSON.stringify(runner.connectionLimits),
       ],
     )
     await this.#database.query(
@@ -449,52 +445,16 @@ async function releaseOne(session: Queryable, claim: Claim, release: Release): P
          FROM released WHERE r.id = $3)
      SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
     [
-      ...[claim.pipeline.id, claim.fence, claim.runId, release.end],
-      ...[lost === null ? null : redactText(lost.error), lost?.code ?? null, lost?.hint ?? null],
+      claim.pipeline.id,
+      claim.fence,
+      claim.runId,
+      release.end,
+      lost === null ? null : redactText(lost.error),
+      lost?.code ?? null,
+      lost?.hint ?? null,
     ],
   )
   return released.length === 1
-}
-
-function toOutcome(end: RunEnd): RunEnd {
-  return end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
-}
-
-/** What etl.finish_run returns. */
-type FinishedRun =
-  | { readonly end: 'lost' | 'repairs' }
-  | { readonly end: 'ended'; readonly run: TotalsRow | null }
-
-/** What etl.finish_group returns. */
-type FinishedGroup =
-  | { readonly end: 'lost' | 'repairs' }
-  | { readonly end: 'ended'; readonly runs: readonly (TotalsRow | null)[] }
-
-interface TotalsRow {
-  batches: number
-  rows_read: number
-  rows_inserted: number
-  rows_updated: number
-  rows_unchanged: number
-  rows_deleted: number
-  rows_quarantined: number
-  rows_duplicate: number
-  duration_ms: number
-}
-
-/** The result is unknown if the run was deleted from the history while it was in progress. */
-function toTotals(row: TotalsRow | null): RunTotals {
-  if (row === null) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
-  const rows = {
-    read: row.rows_read,
-    inserted: row.rows_inserted,
-    updated: row.rows_updated,
-    unchanged: row.rows_unchanged,
-    deleted: row.rows_deleted,
-    quarantined: row.rows_quarantined,
-    duplicates: row.rows_duplicate,
-  }
-  return { rows, batches: row.batches, durationMs: row.duration_ms }
 }
 
 function control(row: ControlRow | undefined, claim: Claim): Control {

@@ -58,8 +58,13 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
     mayLag: true,
   })
   return new ModifiedColumns({
-    ...{ source, trace: trace.trace, followed: trace.followed },
-    ...{ key, horizon, most, state },
+    source,
+    trace: trace.trace,
+    followed: trace.followed,
+    key,
+    horizon,
+    most,
+    state,
   })
 }
 
@@ -71,7 +76,9 @@ async function openLog(
   return resources.add(
     await CapturedChanges.open(
       {
-        ...{ source, trace, signal },
+        source,
+        trace,
+        signal,
         signals: log.signals,
         mostEntries: mostEntries(examined.facts),
         showsMoments: moment !== null,

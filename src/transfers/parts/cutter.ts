@@ -50,7 +50,12 @@ export class Cutter {
     const last = await this.#lastKey(snapshot)
     const end = { isLast: true, watermark: NO_WATERMARK, queryable: null }
     return new PartsStep(this.#attempt, {
-      ...{ name, parts, snapshot, width: count.width, isEmpty: this.#mart.isEmpty, job },
+      name,
+      parts,
+      snapshot,
+      width: count.width,
+      isEmpty: this.#mart.isEmpty,
+      job,
       from: left.length > 0 ? from : null,
       mart: this.#mart.pass(false),
       // From here on the next run finds the parts of this one.
@@ -76,7 +81,14 @@ export class Cutter {
     const mart = this.#mart.pass(true)
     const job = this.#mart.job({ snapshot, parts, into: mart.into })
     return new PartsStep(this.#attempt, {
-      ...{ name: 'replace', parts, snapshot, width: count.width, isEmpty: false, job, from: null, mart },
+      name: 'replace',
+      parts,
+      snapshot,
+      width: count.width,
+      isEmpty: false,
+      job,
+      from: null,
+      mart,
       begun: null,
       finish: async (published) => {
         const change = await withMartChecks(this.#attempt, published)

@@ -72,7 +72,9 @@ export async function openSinkStream(part: SinkPart): Promise<PartStream<RowBatc
     columns: chain?.columns ?? examined.columns,
     quarantineLimit: pipeline.quarantineLimit,
     checks: checks.rows,
-    ...{ runId, refusedSoFar, session },
+    runId,
+    refusedSoFar,
+    session,
   })
   const writer = await sink.partWriter(plan.ticket!)
   await beginInSnapshot(part)

@@ -97,16 +97,14 @@ export class PartsStep implements Step {
     const { pipeline, runId, fence } = claim
     const ticket = await mart.begin({ pipelineId: pipeline.id, runId, fence, number: batchBefore })
     await ledger.parts.open({
-      ...{
-        step: this.name,
-        fingerprint,
-        snapshot: snapshot.id,
-        width,
-        isEmpty,
-        into: mart.into,
-        ticket,
-        job,
-      },
+      step: this.name,
+      fingerprint,
+      snapshot: snapshot.id,
+      width,
+      isEmpty,
+      into: mart.into,
+      ticket,
+      job,
       columns: rangeOrder(examined).columns.map((column) => column.name),
       batchBefore,
     })

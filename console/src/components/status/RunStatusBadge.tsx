@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Run } from '../../api/wire.js'
 import { type Activity, ATTEMPTS, lastResultOf } from '../../facts/activity.js'
+import { isOver } from '../../facts/run-result.js'
 import { LastResult } from './LastResult.js'
 import { StatusActivity } from './StatusActivity.js'
 
@@ -19,7 +20,7 @@ export function RunStatusBadge({ run, more }: Props) {
 
 /** Null: finished. */
 export function activityOfRun({ status, attempt, cancel_requested }: Props['run']): Activity | null {
-  if (status !== 'REQUESTED' && status !== 'RUNNING') return null
+  if (isOver(status)) return null
   if (cancel_requested) return 'cancelling'
   if (status === 'REQUESTED') return 'queued'
   return attempt > 1 ? 'retrying' : 'running'

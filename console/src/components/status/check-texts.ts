@@ -20,7 +20,7 @@ export const checkTexts = defineTexts(
     held: 'quarantine',
     waits: 'held back',
     failed: 'The last run failed.',
-    tooOld: (age: string, limit: string) => `The data is ${age} old and may be ${limit} old.`,
+    tooOld: (age: string, limit: string) => `The data is ${age} old; the limit is ${limit}.`,
     old: (age: string, period: string) => `Last success ${age} ago; due every ${period}.`,
     missing: (n: number) => pluralEn(n, '# missing', '# missing'),
     extra: (n: number) => pluralEn(n, '# extra', '# extra'),
@@ -29,8 +29,7 @@ export const checkTexts = defineTexts(
     counts: (source: string, target: string) => `${source} rows in the source, ${target} in the mart`,
     comparedAgo: (age: string) => `compared ${age} ago`,
     readNothing: 'The last run read no rows, unlike most earlier runs.',
-    quarantined: (n: number) =>
-      pluralEn(n, '# quarantined row: set aside.', '# quarantined rows: set aside.'),
+    quarantined: (n: number) => pluralEn(n, '# quarantined row.', '# quarantined rows.'),
     hint: 'Hint',
     openRun: 'Open run',
     openRuns: 'Runs',
@@ -55,7 +54,7 @@ export const checkTexts = defineTexts(
     held: 'карантин',
     waits: 'задержка',
     failed: 'Последний запуск завершился сбоем.',
-    tooOld: (age: string, limit: string) => `Данным ${age}, а допустимо не больше ${limit}.`,
+    tooOld: (age: string, limit: string) => `Возраст данных ${age}, допустимо не больше ${limit}.`,
     old: (age: string, period: string) =>
       `Последний успешный запуск ${age} назад; период обновления ${period}.`,
     missing: (n: number) => pluralRu(n, 'не хватает #', 'не хватает #', 'не хватает #'),
@@ -66,12 +65,7 @@ export const checkTexts = defineTexts(
     comparedAgo: (age: string) => `сравнено ${age} назад`,
     readNothing: 'Последний запуск не прочитал ни одной строки, хотя обычно строки есть.',
     quarantined: (n: number) =>
-      pluralRu(
-        n,
-        '# строка в карантине: отложена.',
-        '# строки в карантине: отложены.',
-        '# строк в карантине: отложены.',
-      ),
+      pluralRu(n, '# строка в карантине.', '# строки в карантине.', '# строк в карантине.'),
     hint: 'Подсказка',
     openRun: 'Открыть запуск',
     openRuns: 'Запуски',

@@ -5,7 +5,7 @@ import { actions } from '../../api/actions.js'
 import { comingRunsQuery } from '../../api/authoring.js'
 import { pipelineActions } from '../../api/pipeline.js'
 import { OVERVIEW_KEY } from '../../api/pipelines.js'
-import { queryClient } from '../../api/query-client.js'
+import { queryClient, UNCACHED } from '../../api/query-client.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
 import { toastDone, toastProblem } from '../../components/actions/toast.js'
 import authoring from '../../components/authoring/authoring.module.css'
@@ -38,10 +38,7 @@ export function CreateDialog({ spec, inspection, onCreated, onClose }: Props) {
   const { data, error } = useQuery({
     queryKey: ['creation', spec],
     queryFn: () => pipelineActions.dryRunCreation(toInput(spec)),
-    placeholderData: undefined,
-    retry: false,
-    staleTime: 0,
-    gcTime: 0,
+    ...UNCACHED,
   })
   const create = useCreate(spec, onCreated)
   const refusal = data === undefined ? texts.willHappen : null

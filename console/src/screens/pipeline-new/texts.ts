@@ -36,7 +36,7 @@ export const newTexts = defineTexts(
     sweeps: 'Rows deleted from the source are removed from the mart.',
     keeps: 'Rows deleted from the source stay in the mart.',
     steps: (names: string) => `Rows are transformed by ${names}.`,
-    live: 'Stays up and applies each commit of the source at once.',
+    live: 'Runs continuously and applies each commit of the source at once.',
     byHand: 'Runs only on request.',
     scheduled: (at: string) => `Runs on schedule, next at ${at}.`,
     disabled: 'Disabled: it does not run until it is enabled.',

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { actions } from '../../api/actions.js'
 import { pipelineActions, pipelineKey, pipelineQuery } from '../../api/pipeline.js'
 import { asProblem } from '../../api/problem.js'
-import { queryClient } from '../../api/query-client.js'
+import { queryClient, UNCACHED } from '../../api/query-client.js'
 import type { DryRun, Pipeline } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
 import { toastDone, toastProblem } from '../../components/actions/toast.js'
@@ -53,10 +53,7 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   const { data, error } = useQuery({
     queryKey: ['review', pipeline.id, pipeline.config_version, patch],
     queryFn: () => dryRun(pipeline, patch),
-    placeholderData: undefined,
-    retry: false,
-    staleTime: 0,
-    gcTime: 0,
+    ...UNCACHED,
   })
   const save = useSave(pipeline, { onSaved, onClose })
   const isBehind = latest.config_version !== pipeline.config_version || isStale(error) || isStale(save.error)

@@ -61,7 +61,7 @@ describe('the cause of late data', () => {
       'Запуск ждёт блокировки таблицы analytics.items в базе витрины; её держит сеанс 4711 (psql), транзакция которого начата 1 июл. 2026 г., 06:04:56 UTC.',
     )
     expect(sentences('en', cause('SLOW_READ', FACTS)).detail).toBe(
-      'The last run took 1m 15s; 80% of the time of its batches is reading.',
+      'The last run took 1m 15s; its batches spend 80% of their time on reading.',
     )
     expect(sentences('ru', cause('QUEUE', FACTS)).detail).toContain(
       'идут 2 запуска, раньше запрошено ещё 3 запуска',
@@ -75,11 +75,11 @@ describe('the cause of late data', () => {
   it('names every mart between this one and the root', () => {
     const chain = { upstreams: ['names', 'items'] }
     expect(sentences('ru', cause('UPSTREAM', { ...FACTS, ...chain, root: 'PAUSED' })).detail).toMatch(
-      /^Он следует за names, данные которого устарели: Он следует за items, данные которого устарели: Он стоит на паузе с 1 июл/,
+      /^Он следует за names, данные которого устарели: Он следует за items, данные которого устарели: Он на паузе с 1 июл/,
     )
     expect(sentences('en', cause('UPSTREAM', { ...chain, root: null }))).toEqual({
       detail: 'It follows names, whose data is too old: It follows items, whose data is too old.',
-      hint: 'Look at the runs of items.',
+      hint: 'Check the runs of items.',
     })
   })
 

@@ -6,7 +6,7 @@ type Code = NonNullable<Freshness['cause']>['code']
 const causesEn: Readonly<Record<Code, string>> = {
   DISABLED: 'The pipeline is disabled',
   PAUSED: 'The pipeline is paused',
-  PAUSING: 'The pipeline is about to pause',
+  PAUSING: 'The pipeline is pausing',
   NEVER_RUN: 'The pipeline has not run yet',
   CANCELLED: 'The last run was cancelled',
   QUEUE: 'The run waits for a free slot',
@@ -14,7 +14,7 @@ const causesEn: Readonly<Record<Code, string>> = {
   FAILED: 'The last run failed',
   BRAKE: 'The delete brake stopped the last run',
   QUARANTINE: 'Too many rows were quarantined',
-  RETRYING: 'The run is repeating after an error',
+  RETRYING: 'The run is retrying after an error',
   CONNECTION_LOST: 'The run lost a database connection',
   CAPTURE_FAILING: 'Changes of the source cannot be read',
   CAPTURE_STOPPED: 'No runner reads the changes of the source',
@@ -24,7 +24,7 @@ const causesEn: Readonly<Record<Code, string>> = {
   UPSTREAM: 'A mart that it reads is too old',
   LOCK: 'The run waits for a lock',
   HELD_BACK: 'An open transaction holds the checkpoint back',
-  FIRST_LOAD: 'The first load has not ended',
+  FIRST_LOAD: 'The first load has not finished',
   SLOW_READ: 'Reading is slow',
   SLOW_TRANSFORM: 'Transforms are slow',
   SLOW_WRITE: 'Writing is slow',
@@ -34,26 +34,26 @@ const causesEn: Readonly<Record<Code, string>> = {
 }
 
 const causesRu: Readonly<Record<Code, string>> = {
-  DISABLED: 'Пайплайн отключён',
+  DISABLED: 'Пайплайн выключен',
   PAUSED: 'Пайплайн на паузе',
-  PAUSING: 'Пайплайн встаёт на паузу',
+  PAUSING: 'Пайплайн приостанавливается',
   NEVER_RUN: 'Пайплайн ещё не запускался',
   CANCELLED: 'Последний запуск отменён',
-  QUEUE: 'Запуск ждёт свободного места',
+  QUEUE: 'Запуск ждёт свободного слота',
   RUNNER_SILENT: 'Раннер не отвечает',
   FAILED: 'Последний запуск завершился ошибкой',
-  BRAKE: 'Последний запуск остановлен защитой от массового удаления',
+  BRAKE: 'Последний запуск остановлен: превышен предел удаления',
   QUARANTINE: 'Слишком много строк в карантине',
   RETRYING: 'Запуск повторяется после ошибки',
   CONNECTION_LOST: 'Запуск потерял соединение с базой',
   CAPTURE_FAILING: 'Не удаётся прочитать изменения источника',
-  CAPTURE_STOPPED: 'Изменения источника никто не читает',
+  CAPTURE_STOPPED: 'Ни один раннер не читает изменения источника',
   NO_RUNNER: 'Нет работающих раннеров',
   NO_RUNNER_FOR_TAGS: 'Ни один раннер не берёт теги пайплайна',
-  CONNECTION_LIMIT: 'Достигнут предел запусков на соединение',
+  CONNECTION_LIMIT: 'Достигнут предел запусков на подключение',
   UPSTREAM: 'Устарела витрина, которую он читает',
   LOCK: 'Запуск ждёт блокировки',
-  HELD_BACK: 'Открытая транзакция держит контрольную точку',
+  HELD_BACK: 'Открытая транзакция задерживает контрольную точку',
   FIRST_LOAD: 'Первая загрузка не закончена',
   SLOW_READ: 'Медленное чтение',
   SLOW_TRANSFORM: 'Медленные преобразования',
@@ -94,9 +94,9 @@ type Hints = Readonly<Record<Code, (upstream: string) => string>>
 const inParentheses = (text: string) => (text === '' ? '' : ` (${text})`)
 
 const tookEn = ({ isFinished, took }: ShownFacts) =>
-  isFinished ? `The last run took ${took}` : `The run has been working for ${took}`
+  isFinished ? `The last run took ${took}` : `The run has been in progress for ${took}`
 const slowEn = (phase: string) => (facts: ShownFacts) =>
-  `${tookEn(facts)}; ${facts.share} of the time of its batches is ${phase}.`
+  `${tookEn(facts)}; its batches spend ${facts.share} of their time on ${phase}.`
 const sinceEn = (since: string) => (since === '' ? '' : ` since ${since}`)
 
 const detailsEn: Details = {
@@ -111,9 +111,8 @@ const detailsEn: Details = {
     `The runner ${runner} that holds the run does not respond; its lease ends at ${since}.`,
   FAILED: ({ errorCode, error }) => `The last run failed with ${errorCode}${error}`,
   BRAKE: ({ error }) => `The last run was stopped by the delete brake${error}`,
-  QUARANTINE: ({ error }) =>
-    `The last run put more rows into the quarantine than quarantine_limit allows${error}`,
-  RETRYING: ({ attempt, error }) => `The run is repeating after an error (attempt ${attempt})${error}`,
+  QUARANTINE: ({ error }) => `The last run quarantined more rows than quarantine_limit allows${error}`,
+  RETRYING: ({ attempt, error }) => `The run is retrying after an error (attempt ${attempt})${error}`,
   CONNECTION_LOST: ({ error }) => `The run lost its connection to a database${error}`,
   CAPTURE_FAILING: ({ error }) => `The changes of the source database cannot be read${error}`,
   CAPTURE_STOPPED: () => 'No runner reads the changes of the source database.',
@@ -131,40 +130,41 @@ const detailsEn: Details = {
     `The run waits for a lock${table === '' ? '' : ` on ${table}`} in the ${isTarget ? 'target' : 'source'} database, held by session ${pid}${inParentheses(application)}${since === '' ? '' : `, whose transaction began at ${since}`}.`,
   HELD_BACK: ({ reason, pid, since }) =>
     `${pid === '' ? 'An open transaction' : `Session ${pid}`} can still commit rows that a run would miss${since === '' ? '' : `; its transaction has been open since ${since}`}${inParentheses(reason)}.`,
-  FIRST_LOAD: ({ took }) => `The first load has been running for ${took} and has not ended yet.`,
+  FIRST_LOAD: ({ took }) => `The first load has been running for ${took} and has not finished yet.`,
   SLOW_READ: slowEn('reading'),
   SLOW_TRANSFORM: slowEn('transforms'),
   SLOW_WRITE: slowEn('writing'),
   SLOW_CHECKPOINT: slowEn('checkpoints'),
-  SLOW_FIRST_BATCH: ({ took }) => `The run has been working for ${took} and has not committed a batch yet.`,
+  SLOW_FIRST_BATCH: ({ took }) =>
+    `The run has been in progress for ${took} and has not committed a batch yet.`,
   SLOW_RUN: ({ took }) => `The last run took ${took}, and the next one is due.`,
 }
 
 const tookRu = ({ isFinished, took }: ShownFacts) =>
-  isFinished ? `Последний запуск занял ${took}` : `Запуск работает уже ${took}`
+  isFinished ? `Последний запуск занял ${took}` : `Запуск идёт уже ${took}`
 const slowRu = (phase: string) => (facts: ShownFacts) =>
-  `${tookRu(facts)}; ${facts.share} времени его пакетов занимает ${phase}.`
+  `${tookRu(facts)}; ${facts.share} времени его пакетов уходит на ${phase}.`
 const sinceRu = (since: string) => (since === '' ? '' : ` с ${since}`)
 
 const detailsRu: Details = {
   DISABLED: () => 'Раннеры его не запускают.',
-  PAUSED: ({ since }) => `Он стоит на паузе${sinceRu(since)}.`,
-  PAUSING: ({ since }) => `Он встанет на паузу после текущего пакета запуска, начатого ${since}.`,
+  PAUSED: ({ since }) => `Он на паузе${sinceRu(since)}.`,
+  PAUSING: ({ since }) => `Он приостановится после текущего пакета запуска, начатого ${since}.`,
   NEVER_RUN: () => 'Ни один запуск ещё не запрошен.',
   CANCELLED: ({ since }) => `Последний запуск отменён${since === '' ? '' : ` ${since}`}.`,
   QUEUE: ({ since, running, ahead }) =>
-    `Запуск ждёт свободного места${sinceRu(since)}: ${pluralRu(running, 'идёт # запуск', 'идут # запуска', 'идут # запусков')}, раньше запрошено ещё ${pluralRu(ahead, '# запуск', '# запуска', '# запусков')}.`,
+    `Запуск ждёт свободного слота${sinceRu(since)}: ${pluralRu(running, 'идёт # запуск', 'идут # запуска', 'идут # запусков')}, раньше запрошено ещё ${pluralRu(ahead, '# запуск', '# запуска', '# запусков')}.`,
   RUNNER_SILENT: ({ runner, since }) =>
     `Раннер ${runner}, который держит запуск, не отвечает; его аренда истекает ${since}.`,
   FAILED: ({ errorCode, error }) => `Последний запуск завершился ошибкой ${errorCode}${error}`,
-  BRAKE: ({ error }) => `Последний запуск остановлен защитой от массового удаления${error}`,
+  BRAKE: ({ error }) => `Последний запуск остановлен: превышен предел удаления${error}`,
   QUARANTINE: ({ error }) =>
     `Последний запуск поместил в карантин больше строк, чем разрешает quarantine_limit${error}`,
   RETRYING: ({ attempt, error }) => `Запуск повторяется после ошибки (попытка ${attempt})${error}`,
   CONNECTION_LOST: ({ error }) => `Запуск потерял соединение с базой данных${error}`,
   CAPTURE_FAILING: ({ error }) => `Не удаётся прочитать изменения базы источника${error}`,
   CAPTURE_STOPPED: () => 'Ни один раннер не читает изменения базы источника.',
-  NO_RUNNER: () => 'За последние 15 секунд ни один раннер не дал о себе знать.',
+  NO_RUNNER: () => 'За последние 15 секунд не было сигнала ни от одного раннера.',
   NO_RUNNER_FOR_TAGS: ({ tags, tagCount }) =>
     tagCount === 0
       ? 'Ни один раннер не берёт пайплайны без тегов.'
@@ -172,7 +172,7 @@ const detailsRu: Details = {
         ? `Ни один раннер не берёт тег ${tags}.`
         : `Ни один раннер не берёт теги ${tags} вместе.`,
   CONNECTION_LIMIT: ({ connection, runs, limit }) =>
-    `На соединении ${connection} одновременных запусков и частей: ${runs} из ${limit}.`,
+    `На подключении ${connection} одновременных запусков и частей: ${runs} из ${limit}.`,
   UPSTREAM: () => 'Его данные устарели.',
   LOCK: ({ isTarget, table, pid, application, since }) =>
     `Запуск ждёт блокировки${table === '' ? '' : ` таблицы ${table}`} в базе ${isTarget ? 'витрины' : 'источника'}; её держит сеанс ${pid}${inParentheses(application)}${since === '' ? '' : `, транзакция которого начата ${since}`}.`,
@@ -183,7 +183,7 @@ const detailsRu: Details = {
   SLOW_TRANSFORM: slowRu('преобразование'),
   SLOW_WRITE: slowRu('запись'),
   SLOW_CHECKPOINT: slowRu('запись контрольных точек'),
-  SLOW_FIRST_BATCH: ({ took }) => `Запуск работает уже ${took} и ещё не зафиксировал ни одного пакета.`,
+  SLOW_FIRST_BATCH: ({ took }) => `Запуск идёт уже ${took} и ещё не зафиксировал ни одного пакета.`,
   SLOW_RUN: ({ took }) => `Последний запуск занял ${took}, а следующий уже пора начинать.`,
 }
 
@@ -197,36 +197,35 @@ const hintsEn: Hints = {
   QUEUE: () => 'Start more runners or raise RUNNER_CONCURRENCY.',
   RUNNER_SILENT: () =>
     'Another runner continues the run when the lease has ended. Check the host of that runner.',
-  FAILED: () => 'Correct the cause and run the pipeline again.',
+  FAILED: () => 'Fix the cause and run the pipeline again.',
   BRAKE: () => 'Check the source, then raise delete_brake for one run.',
-  QUARANTINE: () => 'Correct the rows or raise quarantine_limit.',
-  RETRYING: () => 'Correct the cause; the run continues by itself.',
+  QUARANTINE: () => 'Fix the rows or raise quarantine_limit.',
+  RETRYING: () => 'Fix the cause; the run continues by itself.',
   CONNECTION_LOST: () =>
     'Check that the database is reachable from the runners; the run continues by itself.',
-  CAPTURE_FAILING: () => 'Look at the source on the Sources page.',
-  CAPTURE_STOPPED: () =>
-    'Look at the source on the Sources page; a runner with a connection to it has to be alive.',
+  CAPTURE_FAILING: () => 'Check the source on the Sources page.',
+  CAPTURE_STOPPED: () => 'Check the source on the Sources page, and start a runner that can connect to it.',
   NO_RUNNER: () => 'Start one with "vitrina runner".',
   NO_RUNNER_FOR_TAGS: () =>
     'Start a runner whose RUNNER_TAGS has slots for it, or change the tags of the pipeline.',
   CONNECTION_LIMIT: () => 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
-  UPSTREAM: (upstream) => `Look at the runs of ${upstream}.`,
+  UPSTREAM: (upstream) => `Check the runs of ${upstream}.`,
   LOCK: () => 'End that transaction; the run continues by itself.',
   HELD_BACK: () => 'End that transaction on the source: every run reads the rows after it again until then.',
-  FIRST_LOAD: () => 'Wait for it; parallelism makes a first load of a large table faster.',
+  FIRST_LOAD: () => 'Wait until it finishes; parallelism speeds up the first load of a large table.',
   SLOW_READ: () =>
-    'Look at the plan of the query on the Validation tab; capture xmin or wal reads only what changed.',
+    'Check the query plan under Validation on the Overview tab; capture xmin or wal reads only what changed.',
   SLOW_TRANSFORM: () => 'Make the transform faster, or set parallelism so that several runners work on it.',
-  SLOW_WRITE: () => 'Look for triggers, indexes and locks of the mart.',
+  SLOW_WRITE: () => 'Check the triggers, indexes and locks of the mart.',
   SLOW_CHECKPOINT: () => 'Raise batch_size or set it to auto: each batch commits its checkpoint.',
-  SLOW_FIRST_BATCH: () => 'Look at the plan of the query on the Validation tab.',
-  SLOW_RUN: () => 'Allow a longer freshness, or make the run shorter.',
+  SLOW_FIRST_BATCH: () => 'Check the query plan under Validation on the Overview tab.',
+  SLOW_RUN: () => 'Increase freshness, or make the run faster.',
 }
 
 const hintsRu: Hints = {
   DISABLED: () => 'Включите его.',
   PAUSED: () => 'Запустите его, чтобы продолжить.',
-  PAUSING: () => 'Запустите его снова, когда он встанет на паузу.',
+  PAUSING: () => 'Запустите его снова, когда он приостановится.',
   NEVER_RUN: () => 'Его пора запускать: раннер запросит запуск в течение нескольких секунд.',
   CANCELLED: () =>
     'Запустите его снова или подождите: следующий запуск будет запрошен через период freshness после отмены.',
@@ -238,27 +237,27 @@ const hintsRu: Hints = {
   QUARANTINE: () => 'Исправьте строки или увеличьте quarantine_limit.',
   RETRYING: () => 'Устраните причину; запуск продолжится сам.',
   CONNECTION_LOST: () => 'Проверьте, что база доступна раннерам; запуск продолжится сам.',
-  CAPTURE_FAILING: () => 'Посмотрите источник на странице «Источники».',
+  CAPTURE_FAILING: () => 'Проверьте источник на странице «Источники».',
   CAPTURE_STOPPED: () =>
-    'Посмотрите источник на странице «Источники»; нужен работающий раннер, у которого есть соединение с ним.',
+    'Проверьте источник на странице «Источники» и запустите раннер, которому доступно это подключение.',
   NO_RUNNER: () => 'Запустите его командой "vitrina runner".',
   NO_RUNNER_FOR_TAGS: () =>
-    'Запустите раннер, у которого в RUNNER_TAGS есть места для них, или измените теги пайплайна.',
+    'Запустите раннер, у которого в RUNNER_TAGS есть слоты для них, или измените теги пайплайна.',
   CONNECTION_LIMIT: () => 'Запуск начнётся, когда один из них закончится. Предел задаёт CONNECTION_LIMITS.',
-  UPSTREAM: (upstream) => `Посмотрите запуски пайплайна ${upstream}.`,
+  UPSTREAM: (upstream) => `Проверьте запуски пайплайна ${upstream}.`,
   LOCK: () => 'Завершите эту транзакцию; запуск продолжится сам.',
   HELD_BACK: () =>
     'Завершите эту транзакцию в источнике: до тех пор каждый запуск снова читает строки после неё.',
-  FIRST_LOAD: () => 'Дождитесь её; с parallelism первая загрузка большой таблицы быстрее.',
+  FIRST_LOAD: () => 'Дождитесь её окончания; parallelism ускоряет первую загрузку большой таблицы.',
   SLOW_READ: () =>
-    'Посмотрите план запроса на вкладке проверки; capture xmin или wal читает только изменённое.',
+    'Проверьте план запроса в разделе «Проверка» на вкладке «Обзор»; capture xmin или wal читает только изменённое.',
   SLOW_TRANSFORM: () =>
-    'Ускорьте преобразование или задайте parallelism, чтобы над ним работали несколько раннеров.',
+    'Ускорьте преобразование или задайте parallelism, чтобы его выполняли несколько раннеров.',
   SLOW_WRITE: () => 'Проверьте триггеры, индексы и блокировки витрины.',
   SLOW_CHECKPOINT: () =>
     'Увеличьте batch_size или задайте auto: каждый пакет фиксирует свою контрольную точку.',
-  SLOW_FIRST_BATCH: () => 'Посмотрите план запроса на вкладке проверки.',
-  SLOW_RUN: () => 'Разрешите большее значение freshness или сократите запуск.',
+  SLOW_FIRST_BATCH: () => 'Проверьте план запроса в разделе «Проверка» на вкладке «Обзор».',
+  SLOW_RUN: () => 'Увеличьте freshness или ускорьте запуск.',
 }
 
 export const staleTexts = defineTexts(

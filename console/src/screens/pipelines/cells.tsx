@@ -71,11 +71,11 @@ function Waiting({ line }: CellProps) {
   const texts = useTexts(pipelinesTexts)
   const format = useFormat()
   const now = useNow()
-  const isAnybodyThere = useContext(RunnersAlive)
+  const isRunnerAlive = useContext(RunnersAlive)
   const activity = activityOf(line)
   const run = line.current_run
   if (activity === 'queued' && !line.enabled) return texts.waitsDisabled
-  if (activity === 'queued') return isAnybodyThere ? texts.waitsForRunner : texts.waitsInVain
+  if (activity === 'queued') return isRunnerAlive ? texts.waitsForRunner : texts.noRunner
   if (activity === 'cancelling' || activity === 'pausing') return texts.stopsAfterBatch
   if (activity === 'retrying' && run?.error_code) return <span className="v-mono">{run.error_code}</span>
   if (run === null || !isActive(activity)) return null

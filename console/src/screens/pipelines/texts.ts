@@ -36,7 +36,7 @@ export const pipelinesTexts = defineTexts(
     eta: (duration: string) => `~${duration} left`,
     attempt: (n: number, of: number) => `${n}/${of}`,
     waitsForRunner: 'waiting for a runner',
-    waitsInVain: 'no runner alive',
+    noRunner: 'no runner alive',
     waitsDisabled: 'disabled: will not start',
     stopsAfterBatch: 'stops after the current batch',
     quarantined: (n: number) => pluralEn(n, '# quarantined row', '# quarantined rows'),
@@ -120,7 +120,7 @@ export const pipelinesTexts = defineTexts(
     eta: (duration: string) => `осталось ~${duration}`,
     attempt: (n: number, of: number) => `${n}/${of}`,
     waitsForRunner: 'ожидает раннер',
-    waitsInVain: 'нет работающих раннеров',
+    noRunner: 'нет работающих раннеров',
     waitsDisabled: 'выключен: не запустится',
     stopsAfterBatch: 'остановится после текущего пакета',
     quarantined: (n: number) =>

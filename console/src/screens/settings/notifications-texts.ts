@@ -101,9 +101,9 @@ export const notificationsTexts = defineTexts(
       pipelinesHint:
         'Names separated by commas; * matches any characters. Without names and tags: all pipelines.',
       tags: 'Tags',
-      tagsHint: 'Pipelines with one of these tags too, separated by commas.',
+      tagsHint: 'Also pipelines with one of these tags, separated by commas.',
       quiet: 'Quiet hours',
-      quietHint: 'Nothing is sent during this time; it is sent afterwards.',
+      quietHint: 'Notifications of this time are sent afterwards.',
       from: 'From',
       to: 'To',
       zone: 'Time zone',
@@ -155,7 +155,7 @@ export const notificationsTexts = defineTexts(
     events: {
       failed: 'ошибка запуска',
       recovered: 'восстановление',
-      brake: 'сработал тормоз удаления',
+      brake: 'превышен предел удаления',
       check_failed: 'проверка не пройдена',
       quarantine_grew: 'карантин вырос',
       drift_found: 'найдены расхождения',
@@ -210,7 +210,7 @@ export const notificationsTexts = defineTexts(
       events: 'События',
       eventsMissing: 'Выберите хотя бы одно событие.',
       recoveredAlone:
-        '«Восстановление» требует «ошибка запуска», «сработал тормоз удаления» или «данные устарели».',
+        '«Восстановление» требует «ошибка запуска», «превышен предел удаления» или «данные устарели».',
       channel: 'Канал',
       channelMissing: 'Выберите канал.',
       pipelines: 'Пайплайны',

@@ -48,7 +48,7 @@ export const sessionsTexts = defineTexts(
       token: 'Токен',
       created: 'Вход',
       lastUsed: 'Использован',
-      expires: 'Действует',
+      expires: 'Действует до',
       actions: 'Действия',
     },
     mine: 'Мои',

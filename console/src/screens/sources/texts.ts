@@ -11,7 +11,7 @@ export const sourcesTexts = defineTexts(
     },
     stateHints: {
       capturing: 'A runner reads the changes of this database from its write-ahead log.',
-      failing: 'The last attempt to read its changes failed. The runner tries again.',
+      failing: 'The last attempt to read its changes failed. The runner will retry.',
       uncaptured: 'Pipelines need its changes, but no runner reads them.',
       unused: 'No pipeline has run yet. Prepare the database, then run one:',
     },
@@ -43,7 +43,7 @@ export const sourcesTexts = defineTexts(
     position: 'Position',
     moved: 'Moved',
     live: 'live',
-    compares: 'compares everything next',
+    compares: 'next run compares everything',
     empty: {
       title: 'No sources are captured',
       text: 'A source appears here when a pipeline has capture wal: its changes are then read from the write-ahead log of the database, deleted rows included.',
