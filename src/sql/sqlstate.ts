@@ -22,12 +22,12 @@ export function isLostConnection(error: unknown): boolean {
 
 /** The data of a single row was rejected: other rows of the batch may be fine. */
 export function isPoison(error: unknown): boolean {
-  // 54000: a value too long for an index.
-  return /^(22|23|54000)/.test(sqlstateOf(error) ?? '')
+  // 54000: a value too long for an index. P0: RAISE and ASSERT, for example in a trigger of the mart.
+  return /^(22|23|P0|54000)/.test(sqlstateOf(error) ?? '')
 }
 
 /** The configuration, the schema, the privileges or the data are wrong: a retry cannot help. */
 export function isHopeless(error: unknown): boolean {
-  // 10 is an invalid XPath, 54 a value or a statement that exceeds PostgreSQL's limits.
-  return /^(0A|10|21|22|23|28|3D|3F|42|54)/.test(sqlstateOf(error) ?? '')
+  // 10 is an invalid XPath, 54 a value or a statement that exceeds PostgreSQL's limits, P0 an error that a function raised.
+  return /^(0A|10|21|22|23|28|3D|3F|42|54|P0)/.test(sqlstateOf(error) ?? '')
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../../tests/support/builders.js'
+import { closeAtEnd } from '../../tests/support/close-at-end.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { makeMemoryFolder } from '../../tests/support/memory-folder.js'
 import { removePostgres, startPostgres } from '../../tests/support/postgres-server.js'
@@ -9,7 +10,7 @@ import { withClient } from '../../tests/support/server.js'
 import { LOGINS, type Login } from '../model/logins.js'
 import { excessOf } from './login-limits.js'
 import { migrate } from './migrate.js'
-import { grantRoles } from './roles.js'
+import { grantRoles, type RoleOptions } from './roles.js'
 
 const REFUSED = '42501'
 
@@ -184,30 +185,57 @@ describe('granting', () => {
     expect(notices.flat()).toEqual([])
   })
 
-  it('limits the connections of each login, by default to four fifths of what the server accepts', async () => {
+  describe('on a server of its own', () => {
     // Roles belong to the server: on the shared one, another file may grant at the same moment.
-    const { path: home } = makeMemoryFolder('vitrina-roles')
-    const { bin } = inject('server')
-    const { url, stop } = await startPostgres({ home, bin, settings: { max_connections: '50' } })
-    onTestFinished(async () => {
-      await stop()
-      await removePostgres(home)
+    let url: string
+
+    beforeAll(async () => {
+      const { path: home } = makeMemoryFolder('vitrina-roles')
+      const { bin } = inject('server')
+      const server = await startPostgres({ home, bin, settings: { max_connections: '50' } })
+      closeAtEnd(async () => {
+        await server.stop()
+        await removePostgres(home)
+      })
+      url = server.url
+      await migrate(url)
     })
-    await migrate(url)
-    const options = { administratorUrl: url, sourceSchemas: [], targetSchemas: [] }
-    const limits = async () => {
+
+    const grant = (options: Partial<RoleOptions> = {}) =>
+      grantRoles({ administratorUrl: url, sourceSchemas: [], targetSchemas: ['analytics'], ...options })
+
+    /** What a column of pg_authid has for each login. */
+    async function ofLogins(column: string): Promise<Record<string, unknown>> {
       const { rows } = await withClient(url, (client) =>
-        client.query<{ rolname: string; rolconnlimit: number }>(
-          'SELECT rolname, rolconnlimit FROM pg_roles WHERE rolname = ANY ($1)',
+        client.query<{ login: string; value: unknown }>(
+          `SELECT rolname AS login, ${column} AS value FROM pg_authid WHERE rolname = ANY ($1)`,
           [Object.values(LOGINS)],
         ),
       )
-      return Object.fromEntries(rows.map(({ rolname, rolconnlimit }) => [rolname, rolconnlimit]))
+      return Object.fromEntries(rows.map(({ login, value }) => [login, value]))
     }
-    await grantRoles({ ...options, connectionLimit: 12 })
-    expect(await limits()).toEqual({ vitrina_reader: 12, vitrina_writer: 12, vitrina_meta: 12 })
-    await grantRoles(options)
-    expect(await limits()).toEqual({ vitrina_reader: 40, vitrina_writer: 40, vitrina_meta: 40 })
+
+    it('limits the connections of each login, by default to four fifths of what the server accepts', async () => {
+      await grant({ connectionLimit: 12 })
+      const limits = () => ofLogins('rolconnlimit')
+      expect(await limits()).toEqual({ vitrina_reader: 12, vitrina_writer: 12, vitrina_meta: 12 })
+      await grant()
+      expect(await limits()).toEqual({ vitrina_reader: 40, vitrina_writer: 40, vitrina_meta: 40 })
+    })
+
+    it('keeps the verifiers of unchanged passwords, of which a pooler may have copies', async () => {
+      await grant()
+      const before = await ofLogins('rolpassword')
+      await grant()
+      expect(await ofLogins('rolpassword')).toEqual(before)
+      await grant({ passwords: { reader: 'another one' } })
+      const { vitrina_reader: reader, ...others } = await ofLogins('rolpassword')
+      expect(before).toMatchObject(others)
+      expect(reader).not.toBe(before.vitrina_reader)
+      const readerUrl = new URL(url)
+      Object.assign(readerUrl, { username: LOGINS.reader, password: encodeURIComponent('another one') })
+      await withClient(readerUrl.href, (client) => client.query('SELECT 1'))
+    })
   })
 
   /** Of a database in which the schemas content and ugc both exist. */

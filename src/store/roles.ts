@@ -84,8 +84,8 @@ export async function createCaptureLogin(administratorUrl: string): Promise<void
     await client.connect()
     await createLogin(client, CAPTURE_LOGIN)
     const { password } = new URL(embeddedCaptureUrl(administratorUrl))
-    const secret = quoteLiteral(scramVerifier(decodeURIComponent(password)))
-    await client.query(`ALTER ROLE ${CAPTURE_LOGIN} LOGIN REPLICATION PASSWORD ${secret}`)
+    const secret = await passwordClause(client, CAPTURE_LOGIN, decodeURIComponent(password))
+    await client.query(`ALTER ROLE ${CAPTURE_LOGIN} LOGIN REPLICATION ${secret}`)
   } catch (error) {
     throw lostOr(error)
   } finally {
@@ -136,12 +136,36 @@ async function alterLogin(
   name: string,
   { connections, password }: { connections: number; password: string | null },
 ): Promise<void> {
-  const secret = password === null ? '' : `PASSWORD ${quoteLiteral(scramVerifier(password))}`
+  const secret = password === null ? '' : await passwordClause(client, name, password)
   // One login that takes all connections would keep the others out, including the administrator.
   const limit = `CONNECTION LIMIT ${connections}`
   await retryConcurrent(() =>
     client.query(`ALTER ROLE ${quoteIdentifier(name)} LOGIN INHERIT ${secret} ${limit}`),
   )
+}
+
+/**
+ * Empty if the login has this password already: a pooler that signs in with a copy of its verifier must not be locked
+ * out because `migrate` was repeated. An administrator who may not read verifiers sets the password each time.
+ */
+async function passwordClause(client: pg.Client, name: string, password: string): Promise<string> {
+  const stored = await storedVerifier(client, name)
+  const [, iterations, salt] = stored?.match(/^SCRAM-SHA-256\$(\d+):([^$]+)\$/) ?? []
+  const isSet =
+    salt !== undefined && stored === scramVerifier(password, Buffer.from(salt, 'base64'), Number(iterations))
+  return isSet ? '' : `PASSWORD ${quoteLiteral(scramVerifier(password))}`
+}
+
+async function storedVerifier(client: pg.Client, name: string): Promise<string | null> {
+  const { rows } = await client.query<{ readable: boolean }>(
+    "SELECT has_table_privilege('pg_catalog.pg_authid', 'SELECT') AS readable",
+  )
+  if (!rows[0]!.readable) return null
+  const { rows: logins } = await client.query<{ verifier: string | null }>(
+    'SELECT rolpassword AS verifier FROM pg_catalog.pg_authid WHERE rolname = $1',
+    [name],
+  )
+  return logins[0]?.verifier ?? null
 }
 
 async function commentOn(client: pg.Client, name: string): Promise<void> {
@@ -173,9 +197,7 @@ async function retryConcurrent<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Sent instead of the password, so that the server's log never sees it. */
-function scramVerifier(password: string): string {
-  const salt = randomBytes(16)
-  const iterations = 4096
+function scramVerifier(password: string, salt = randomBytes(16), iterations = 4096): string {
   const salted = pbkdf2Sync(saslPrep(password), salt, iterations, 32, 'sha256')
   const key = (name: string) => createHmac('sha256', salted).update(name).digest()
   const stored = createHash('sha256').update(key('Client Key')).digest('base64')

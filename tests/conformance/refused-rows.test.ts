@@ -32,6 +32,18 @@ async function numbers(stand: Stand): Promise<void> {
     ANALYZE content.numbers`)
 }
 
+/** As owners of a mart do who check its rows themselves. */
+async function refuseNegative(stand: Stand, mart: string): Promise<void> {
+  await stand.target.query(`
+    CREATE OR REPLACE FUNCTION public.refuse_negative() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF NEW.amount < 0 THEN RAISE EXCEPTION 'amount is negative'; END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse_negative BEFORE INSERT OR UPDATE ON ${mart}
+      FOR EACH ROW EXECUTE FUNCTION public.refuse_negative()`)
+}
+
 onEveryRoute((stand, route) => {
   const POISON = [
     ['a CHECK constraint', 'amount numeric CHECK (amount >= 0)', 'amount = -1', '23514'],
@@ -46,6 +58,7 @@ onEveryRoute((stand, route) => {
       "note = (SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 900))",
       '54000',
     ],
+    ['a trigger', 'amount numeric', 'amount = -1', 'P0001'],
   ] as const
 
   const cases = PASSES.flatMap(([how, relation]) =>
@@ -62,6 +75,7 @@ onEveryRoute((stand, route) => {
       const mart = `analytics."${how} ${name}"`
       const note = columns.includes('note') ? '' : ', note text'
       await stand().target.query(`CREATE TABLE ${mart} (id int PRIMARY KEY, ${columns}${note})`)
+      if (name === 'a trigger') await refuseNegative(stand(), mart)
       const { id } = await stand().pipeline({
         sourceQuery: `SELECT id, note, amount FROM ${relation} AS s`,
         targetTable: mart,

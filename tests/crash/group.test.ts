@@ -122,8 +122,14 @@ async function refresh(group: Group, which: Mart = 'rows'): Promise<void> {
 const contradictions = ({ database }: Group) => database.query(CONTRADICTIONS)
 
 async function runsOf({ database }: Group) {
-  return database.query<{ name: string; status: string; together: boolean; error_code: string | null }>(
-    `SELECT p.name, r.status, r.group_run IS NOT NULL AS together, r.error_code FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+  return database.query<{
+    name: string
+    status: string
+    together: boolean
+    error_code: string | null
+    error: string | null
+  }>(
+    `SELECT p.name, r.status, r.group_run IS NOT NULL AS together, r.error_code, r.error FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
       ORDER BY r.requested_at, p.name`,
   )
 }
@@ -168,7 +174,10 @@ function aWriter(group: Group) {
 const EACH = ['rows', 'summary', 'totals'] as const
 
 const outcomes = async (group: Group) =>
-  (await runsOf(group)).map(({ name, status, together }) => `${name} ${status}${together ? ' together' : ''}`)
+  (await runsOf(group)).map(
+    ({ name, status, together, error }) =>
+      `${name} ${status}${together ? ' together' : ''}${error === null ? '' : `: ${error}`}`,
+  )
 
 describe('a group', () => {
   it('is computed in one snapshot: a mart that reads another one has its new rows', {
@@ -376,7 +385,8 @@ async function aTransformedGroup() {
   await group.database.query(
     'GRANT USAGE ON SCHEMA content TO vitrina_reader; GRANT SELECT ON content.account TO vitrina_reader',
   )
-  return { group, env: { ...ENV, ...taskSettings(folder) } }
+  // A runner that starts processes for functions on a busy machine must not lose its lease each time.
+  return { group, env: { ...ENV, ...taskSettings(folder), RUNNER_LEASE_SECONDS: '3' } }
 }
 
 describe('a group with members that Python and TypeScript compute', () => {

@@ -168,7 +168,20 @@ describe('vitrina pipelines run', () => {
     const { code, stderr, stdout } = await stand().vitrina('pipelines', 'run', 'breaks', '--wait', '--json')
     expect(code).toBe(1)
     expect(json(stdout)).toMatchObject({ status: 'FAILED', batch_history: [] })
-    expect(stderr).toMatch(/VTR-\d+ \w+: The run of breaks ended FAILED: .*division by zero.*\n {2}→ /)
+    expect(stderr).toMatch(
+      /VTR-2002 SOURCE_QUERY_FAILED: The run of breaks ended FAILED: .*division by zero.*\n {2}→ /,
+    )
+  })
+
+  it('says how many rows were not written because their key was repeated', async () => {
+    await aPipeline(stand().database, {
+      name: 'repeats',
+      sourceQuery: 'SELECT n % 2 AS film_id, n FROM generate_series(1, 5) AS n',
+      keyColumns: ['film_id'],
+    })
+    const { code, stdout } = await stand().vitrina('pipelines', 'run', 'repeats', '--wait')
+    expect(code).toBe(0)
+    expect(stdout).toContain('5 rows read, 2 written, 3 with a repeated key, 1 batch')
   })
 
   it('detaches on Ctrl-C without stopping the run; cancel and pause reach it', async () => {

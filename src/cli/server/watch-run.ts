@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
+import { codeName, ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { isOver } from '../../model/status.js'
 import { EventNews } from './event-news.js'
 import type { Server } from './server.js'
@@ -56,14 +56,15 @@ export function describeRun(run: Run): string {
   const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : ''
   const deleted = run.rows_deleted > 0 ? `, ${run.rows_deleted} deleted` : ''
   const held = run.rows_quarantined > 0 ? `, ${run.rows_quarantined} quarantined` : ''
-  return `${run.status.toLowerCase()}${attempt}, ${run.rows_read} rows read, ${run.rows_written} written${deleted}${held}, ${run.batches} ${run.batches === 1 ? 'batch' : 'batches'}`
+  const twice = run.rows_duplicate > 0 ? `, ${run.rows_duplicate} with a repeated key` : ''
+  return `${run.status.toLowerCase()}${attempt}, ${run.rows_read} rows read, ${run.rows_written} written${deleted}${held}${twice}, ${run.batches} ${run.batches === 1 ? 'batch' : 'batches'}`
 }
 
 export function requireSuccess<T extends Run>(run: T): T {
   if (run.status === 'SUCCESS') return run
-  const hasCode = run.error_code !== null && run.error_code in ERRORS
+  const code = codeName(run.error_code ?? '')
   throw new VitrinaError(
-    hasCode ? (run.error_code as ErrorCode) : 'RUN_NOT_SUCCEEDED',
+    code in ERRORS ? (code as ErrorCode) : 'RUN_NOT_SUCCEEDED',
     `The run of ${run.pipeline_name} ended ${run.status}${run.error === null ? '' : `: ${run.error}`}`,
     run.error_hint ??
       `Run "vitrina runs get ${run.id}" to see its progress; a new run resumes from its checkpoint.`,
