@@ -113,7 +113,7 @@ describe('downloads', () => {
     }
     const viewer = async () => (await api.post('/tokens', { name: 'x', role: 'viewer' })).json().token
     const tokens = [await viewer(), await viewer(), await viewer()]
-    // Nobody reads the responses.
+    // The responses are not read.
     const open: IncomingMessage[] = []
     for (const token of tokens) for (let n = 0; n < 4; n++) open.push(await download(token))
     expect(open.map(({ statusCode }) => statusCode)).toEqual(Array(12).fill(200))

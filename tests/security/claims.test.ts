@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait.js'
 /** Sentences of SECURITY.md that no other test would miss. */
 
 it.each(['etl.*', 'analytics.*,etl.etl_state', '"etl".x'])(
-  'the tables of Vitrina are no targets: %s',
+  'the tables of Vitrina cannot be targets: %s',
   (tables) => {
     expect(() => readSettings({ ALLOWED_TARGET_TABLES: tables })).toThrow(
       /^ALLOWED_TARGET_TABLES must not contain/,
