@@ -39,6 +39,7 @@ import { packAnswers } from './http/packing.js'
 import { answerWithProblems, sendProblem } from './http/problem.js'
 import { closeInOrder } from './http/shutdown.js'
 import { consoleRoutes } from './routes/console.js'
+import { Downloads } from './routes/downloads.js'
 import { EventStreams } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
@@ -248,6 +249,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     facts: { version, rules },
     hub,
     streams: new EventStreams(options.streams, options.heartbeatMs),
+    downloads: new Downloads(),
     waiter: new RunWaiter(hub, runs, options.streams),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter, {

@@ -14,7 +14,7 @@ import type { GuardSession } from '../ports/query-guard.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import type { MartCheck } from './compile-checks.js'
-import { erroneous, failingRows, rowResult } from './row-checker.js'
+import { erroneous, failingRows, LONGEST_KEY, rowResult } from './row-checker.js'
 
 export interface CheckedMart {
   readonly session: GuardSession
@@ -66,10 +66,14 @@ async function sampleOf({ session, key }: CheckedMart, rows: string): Promise<st
   return found.map(({ key: text }) => text ?? 'NULL')
 }
 
-/** The key of a row of `batch` as text: a composite one as JSON, as the quarantine has it. */
+/**
+ * The key of a row of `batch` as text: a composite one as JSON, as the quarantine has it. Only its beginning: a column
+ * that must be unique may contain values that no message of the database can carry.
+ */
 export function keyText(key: readonly string[]): string {
   const texts = key.map((name) => `batch.${quoteIdentifier(name)}::text`)
-  return texts.length === 1 ? texts[0]! : `jsonb_build_array(${texts.join(', ')})::text`
+  const whole = texts.length === 1 ? texts[0]! : `jsonb_build_array(${texts.join(', ')})::text`
+  return `left(${whole}, ${LONGEST_KEY + 1})`
 }
 
 /** Grouped, not numbered by a window: a mart is larger than a batch. */

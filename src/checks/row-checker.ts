@@ -7,6 +7,8 @@ import { type RowCheck, widened } from './compile-checks.js'
 /** A condition that is false raises an error with this text. */
 const MARKER = 'vitrina-check-failed'
 const MOST_CHARACTERS = 1_000
+/** Of a key in a sample. */
+export const LONGEST_KEY = MOST_CHARACTERS
 
 /**
  * A relation whose rows are checked as they are read: the first one that fails raises an error, and nothing of the
@@ -70,7 +72,7 @@ export function rowResult(
     onFailure,
     status: failedRows === 0 ? 'passed' : statusOf(onFailure),
     ...found,
-    sample: found.sample.slice(0, SAMPLE_SIZE).map((key) => cutText(key, MOST_CHARACTERS)),
+    sample: found.sample.slice(0, SAMPLE_SIZE).map((key) => cutText(key, LONGEST_KEY)),
     observed: null,
     message: failedRows === 0 ? '' : failureText(check),
   }

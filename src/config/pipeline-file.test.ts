@@ -269,6 +269,30 @@ describe('a file that expands without end', () => {
     await expect(readPipelineFiles([file], schema)).rejects.toMatchObject({ code: 'FILE_INVALID' })
   })
 
+  it.each(['.git/config', '.env'])('is rejected if it is a link to %s in its own folder', async (secret) => {
+    const folder = await aFolder()
+    await mkdir(join(folder, '.git'))
+    await writeFile(join(folder, secret), 'canary-7f3a: [')
+    await symlink(secret, join(folder, 'p.yaml'))
+    const reading = readPipelineFiles([join(folder, 'p.yaml')], schema)
+    await expect(reading).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message: expect.stringContaining('is a link to a file that is hidden'),
+    })
+  })
+
+  it('may be hidden itself, and a link to a visible file beside it', async () => {
+    const folder = await aFolder()
+    await writeFile(join(folder, '.mine.yaml'), 'apiVersion: vitrina/v1\nname: a\ntarget_table: t.a\n')
+    await writeFile(join(folder, 'b.yaml'), 'apiVersion: vitrina/v1\nname: b\ntarget_table: t.b\n')
+    await symlink('b.yaml', join(folder, 'link.yaml'))
+    const { pipelines } = await readPipelineFiles(
+      [join(folder, '.mine.yaml'), join(folder, 'link.yaml')],
+      schema,
+    )
+    expect(pipelines.map(({ name }) => name)).toEqual(['a', 'b'])
+  })
+
   function bomb(): string {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
     for (let n = 1; n < 10; n++)

@@ -1,5 +1,5 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { VitrinaError } from '../model/errors.js'
 import type { JsonSchema } from './json-schema.js'
@@ -10,7 +10,7 @@ import {
   type PipelineFile,
   readPipelineFile,
 } from './pipeline-file.js'
-import { isBelow } from './reference-access.js'
+import { isBelow, isHidden } from './reference-access.js'
 import { type FileMistake, SourceText } from './source-text.js'
 import { unreadableFile } from './unreadable-file.js'
 
@@ -71,13 +71,19 @@ async function readSource(file: string): Promise<SourceText> {
   return new SourceText(file, content)
 }
 
-/** A link to a file elsewhere would print lines of that file as mistakes. */
+/** A link to a file elsewhere, or to a hidden one such as .git/config, would print lines of that file as mistakes. */
 async function requirePlainFile(path: string): Promise<void> {
   const [folder, target] = await Promise.all([realpath(dirname(path)), realpath(path)])
-  if (isBelow(folder, target)) return
+  const isLink = target !== join(folder, basename(path))
+  const where = !isBelow(folder, target)
+    ? 'outside its folder'
+    : isHidden(folder, target)
+      ? 'that is hidden'
+      : null
+  if (!isLink || where === null) return
   throw new VitrinaError(
     'FILE_INVALID',
-    `${path} is a link to a file outside its folder.`,
+    `${path} is a link to a file ${where}.`,
     'Pass the file that the link points to.',
   )
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { targetSchemas } from '../model/target.js'
 import { withoutTrailingSlashes } from '../model/trailing-slashes.js'
 import { type ChannelConfig, readChannels } from './channels.js'
 import { readSparkProfiles, type SparkProfile } from './spark-profiles.js'
@@ -235,7 +236,13 @@ export const SETTINGS = {
     example: 'content,ugc',
   },
   ALLOWED_TARGET_TABLES: {
-    schema: z.string().default('analytics.*').transform(list),
+    schema: z
+      .string()
+      .default('analytics.*')
+      .transform(list)
+      .refine((names) => !targetSchemas({ tables: names }).includes('etl'), {
+        error: 'must not contain the schema etl, which holds the tables of Vitrina itself',
+      }),
     means:
       'Tables that a pipeline may write: exact names or schema.*, quoted as in SQL. Names without quotes are not folded to lower case.',
     example: 'analytics.*',

@@ -27,6 +27,8 @@ export interface SparkAccess {
 /** Configuration that must not appear on a command line. */
 const SECRET =
   /secret|pass(?:word|wd|phrase)?$|pass(?:word|wd|phrase)|token|credential|private|access[._-]?key|account[._-]?key|api[._-]?key|[._-]key$|[._-]sas(?:[._-]|$)/i
+/** A value with a password of its own: that of an address, or an option of Java such as -Dtrust.password=… */
+const SECRET_VALUE = /:\/\/[^/\s:@]*:[^/\s]*@|(?:pass(?:word|wd|phrase)?|secret|token)=/i
 /** What Spark, Hadoop and Java read; nothing of ours. */
 const PASSED_ON =
   /^(PATH|HOME|USER|LOGNAME|TMPDIR|LANG|LC_.*|TZ|LD_LIBRARY_PATH|(JAVA|SPARK|PYSPARK|HADOOP|YARN|KRB5|SSL|VITRINA_TEST)_.*|KRB5CCNAME|KUBECONFIG|KUBERNETES_.*)$/
@@ -123,9 +125,13 @@ type Conf = Readonly<Record<string, string>>
 function split(conf: Conf): [secret: Conf, open: Conf] {
   const entries = Object.entries(conf)
   return [
-    Object.fromEntries(entries.filter(([name]) => SECRET.test(name))),
-    Object.fromEntries(entries.filter(([name]) => !SECRET.test(name))),
+    Object.fromEntries(entries.filter(isSecret)),
+    Object.fromEntries(entries.filter((entry) => !isSecret(entry))),
   ]
+}
+
+function isSecret([name, value]: [string, string]): boolean {
+  return SECRET.test(name) || SECRET_VALUE.test(value)
 }
 
 /** "true" and "128" are values of settings with such names too, and words of any other text. */

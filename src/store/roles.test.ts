@@ -96,6 +96,7 @@ const CANNOT: Record<Login, readonly string[]> = {
     'DROP TABLE analytics.mart',
     'CREATE TABLE analytics.mine ()',
     'UPDATE etl.etl_change_heads SET upto = upto',
+    'SELECT * FROM etl.etl_changes',
     'DELETE FROM etl.etl_changes',
     'DELETE FROM etl.etl_change_positions',
     `SET ROLE ${LOGINS.reader}`,
@@ -116,7 +117,7 @@ const CAN: Record<Login, readonly string[]> = {
     'DELETE FROM etl.etl_change_positions',
   ],
   meta: [
-    'SELECT * FROM etl.etl_changes',
+    'SELECT * FROM etl.etl_change_heads',
     'SELECT * FROM analytics.mart',
     "UPDATE etl.etl_pipelines SET source_query = 'SELECT 1' WHERE id = $pipeline",
     "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $pipeline",
@@ -252,6 +253,14 @@ describe('granting', () => {
     expect((await reader.query('SELECT FROM content.genre LIMIT 1')).rowCount).toBe(1)
     await granted(database, ['content', 'ugc'])
     expect((await reader.query('SELECT FROM ugc.ratings LIMIT 1')).rowCount).toBe(1)
+  })
+
+  it('gives the reader nothing in the schema of Vitrina, even if it is listed as a source', async () => {
+    const database = await aDatabase()
+    await granted(database, ['content', 'etl'])
+    const reader = await database.client(database.loginUrl('reader'))
+    for (const table of ['etl_tokens', 'etl_changes', 'etl_quarantine'])
+      await expect(reader.query(`SELECT FROM etl.${table}`)).rejects.toMatchObject({ code: REFUSED })
   })
 
   it('lets the logins check queries after TEMPORARY is revoked from PUBLIC', async () => {

@@ -35,7 +35,9 @@ const DEFAULT_CONNECTION_LIMIT = "SELECT current_setting('max_connections')::int
  *   meta    the API: configuration and history; reads marts to compare them; neither reads sources nor writes marts
  * Returns what could not be granted, and what they have beyond it, in words.
  */
-export async function grantRoles(options: RoleOptions): Promise<string[]> {
+export async function grantRoles(given: RoleOptions): Promise<string[]> {
+  // A source in another database may have a schema of this name. Here it holds tokens, sessions and captured rows.
+  const options = { ...given, sourceSchemas: given.sourceSchemas.filter((name) => name !== 'etl') }
   const client = new LimitedClient({
     connectionString: options.administratorUrl,
     application_name: 'vitrina-migrate',
@@ -217,6 +219,7 @@ function grantsOnMetaStore(): string {
     GRANT ${LOGINS.reader} TO ${LOGINS.writer};
     GRANT USAGE ON SCHEMA etl TO ${LOGINS.writer}, ${LOGINS.meta};
     GRANT SELECT ON ALL TABLES IN SCHEMA etl TO ${LOGINS.writer}, ${LOGINS.meta};
+    REVOKE SELECT ON etl.etl_changes FROM ${LOGINS.meta};
 
     GRANT UPDATE (status, fence, lease_owner, lease_until, next_run_at) ON etl.etl_pipelines TO ${LOGINS.writer};
     GRANT INSERT, UPDATE ON etl.etl_state, etl.etl_runs, etl.etl_run_batches, etl.etl_run_parts, etl.etl_quarantine, etl.etl_check_results, etl.etl_runners TO ${LOGINS.writer};

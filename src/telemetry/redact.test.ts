@@ -30,6 +30,21 @@ describe('redactText', () => {
     ['Set-Cookie: a=s3cret; Path=/', 'Set-Cookie: ***'],
     ['{"cookie":"a=s3cret; b=c","x":1}', '{"cookie":"***","x":1}'],
     ['mongodb://u:s3cret@a,mongodb://v:s3cret@b/', 'mongodb://u:***@b/'],
+    ['spark.hadoop.fs.s3a.secret.key=s3cret', 'spark.hadoop.fs.s3a.secret.key=***'],
+    ['access-key: s3cret', 'access-key: ***'],
+    [
+      "ALTER ROLE a LOGIN PASSWORD 's3 ''cret' VALID UNTIL 'x'",
+      "ALTER ROLE a LOGIN PASSWORD '***' VALID UNTIL 'x'",
+    ],
+    ['signed with whsec_czNjcmV0czNjcmV0+/=', 'signed with whsec_***'],
+    [
+      'POST https://hooks.slack.com/services/T0/B0/s3cret failed',
+      'POST https://hooks.slack.com/services/*** failed',
+    ],
+    ['https://api.telegram.org/bot123:AA-s3cret/send', 'https://api.telegram.org/bot123:***/send'],
+    ['/o?X-Amz-Date=1&X-Amz-Signature=s3cret&x=1', '/o?X-Amz-Date=1&X-Amz-Signature=***&x=1'],
+    ['key -----BEGIN RSA PRIVATE KEY-----\ns3cret\n', 'key -----BEGIN RSA PRIVATE KEY-----***'],
+    ['sent eyJhbGciOiJub25lIn0.eyJzM2NyZXQiOjF9.s3cret now', 'sent *** now'],
     ['client_secret=s3cret&x=1', 'client_secret=***&x=1'],
   ])('hides the secret in %s', (text, expected) => {
     expect(redactText(text)).toBe(expected)

@@ -26,7 +26,7 @@ export const SECRETS: readonly (readonly [RegExp, string])[] = [
   // password=…, PGPASSWORD='…', ?sslpassword=…, "api_key": "…", access-token=…
   [
     new RegExp(
-      String.raw`((?:passw(?:or)?d|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|credentials?)[\w-]{0,32}(?:\s{0,4}=|\\?["']\s{0,4}[:=])\s{0,4}\\?)${VALUE}`,
+      String.raw`((?:passw(?:or)?d|pwd|passphrase|secret|token|(?:api|access|account)[._-]?key|credentials?)[\w.-]{0,32}(?:\s{0,4}=|\\?["']\s{0,4}[:=])\s{0,4}\\?)${VALUE}`,
       'gi',
     ),
     `$1${HIDDEN}`,
@@ -34,11 +34,13 @@ export const SECRETS: readonly (readonly [RegExp, string])[] = [
   // password: …, X-Api-Key: …; not token: …, which is how parsers begin their error messages.
   [
     new RegExp(
-      String.raw`((?:passw(?:or)?d|passphrase|api[_-]?key|secret)[\w-]{0,32}:\s{0,4})(?!\*\*\*)${VALUE}`,
+      String.raw`((?:passw(?:or)?d|passphrase|(?:api|access|account)[._-]?key|secret)[\w.-]{0,32}:\s{0,4})(?!\*\*\*)${VALUE}`,
       'gi',
     ),
     `$1${HIDDEN}`,
   ],
+  // ALTER ROLE … PASSWORD '…'
+  [/(\bpassword\s{1,4})'(?:[^'\\]|''|\\.)*'?/gi, `$1'${HIDDEN}'`],
   [/\b(Bearer|Basic|ApiKey|Digest|Negotiate)\s{1,20}(?!token\b)[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
   [
     new RegExp(
@@ -51,8 +53,18 @@ export const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(\b(?:set-)?cookie\\?["']\s{0,4}[:=]\s{0,4}\\?)"(?:[^"\\]|\\.)*"?/gi, `$1"${HIDDEN}"`],
   [/(\b(?:set-)?cookie\s{0,4}[:=]\s{0,4})[^\r\n]+/gi, `$1${HIDDEN}`],
   [/\bvitrina_session\w{0,20}=[^\s;]+/gi, `vitrina_session=${HIDDEN}`],
-  // A token of Vitrina, anywhere.
+  // A token of Vitrina, or the secret of a webhook, anywhere.
   [/\bvtr_[\w-]{8,}/g, `vtr_${HIDDEN}`],
+  [/\bwhsec_[\w+/=-]{8,}/g, `whsec_${HIDDEN}`],
+  // Addresses that are secrets: of Slack, of bots of Telegram, and signed ones.
+  [/(\bhooks\.slack\.com\/(?:services|workflows|triggers)\/)[^\s"'<>]+/gi, `$1${HIDDEN}`],
+  [/(\/bot\d{1,20}:)[\w-]+/g, `$1${HIDDEN}`],
+  [/([?&](?:x-amz-signature|signature|sig)=)[^&\s"'<>]+/gi, `$1${HIDDEN}`],
+  [/(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?/g, HIDDEN],
+  [
+    /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+    `$1${HIDDEN}`,
+  ],
 ]
 
 /**

@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { EventHub } from '../../src/api/services/event-hub.js'
 import { MetricsService } from '../../src/api/services/metrics.js'
 import { fleetText } from '../../src/telemetry/fleet.js'
 import { createMeter } from '../../src/telemetry/meter.js'
@@ -52,6 +56,112 @@ describe('event streams', () => {
     const { api, open } = await aServer({ total: 1, perToken: 1 })
     for (let n = 0; n < 3; n++) expect((await api.get('/events?last_event_id=nonsense')).statusCode).toBe(422)
     expect((await open(TOKEN)).response.status).toBe(200)
+  })
+})
+
+describe('clients that read old events', () => {
+  it('get pages one after another, and share them', async () => {
+    let running = 0
+    let most = 0
+    const read: number[] = []
+    const journal = {
+      after: async (seq: number) => {
+        running += 1
+        most = Math.max(most, running)
+        read.push(seq)
+        await new Promise(setImmediate)
+        running -= 1
+        if (seq === 3) throw new Error('gone')
+        return []
+      },
+    }
+    const hub = new EventHub({ journal, wakeups: {}, onError: () => {} } as never)
+    const pages = await Promise.allSettled([1, 1, 2, 3, 1, 2, 4].map((seq) => hub.read(seq)))
+    expect([most, read]).toEqual([1, [1, 2, 3, 4]])
+    expect(pages.map(({ status }) => status === 'fulfilled')).toEqual([
+      true,
+      true,
+      true,
+      false,
+      true,
+      true,
+      true,
+    ])
+    await hub.read(1)
+    expect(read).toEqual([1, 2, 3, 4, 1])
+  })
+})
+
+describe('downloads', () => {
+  it('are limited for each token and in all, with 429 and Retry-After', async () => {
+    const api = anApi(database.loginUrl('meta'))
+    await api.app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = api.app.server.address() as AddressInfo
+    const { id } = await aPipeline(database)
+    const { run_id: runId } = (await api.post(`/pipelines/${id}/run`)).json()
+    // More than the buffers of both sides hold.
+    await database.query(
+      "INSERT INTO etl.etl_run_log (run_id, at, level, message) SELECT $1, now(), 'info', repeat('x', 3000) FROM generate_series(1, 8000)",
+      [runId],
+    )
+    const download = async (bearer: string, path = `/runs/${runId}/log.txt`): Promise<IncomingMessage> => {
+      const headers = { authorization: `Bearer ${bearer}` }
+      const request = get({ host: '127.0.0.1', port, path, headers, agent: false })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      onTestFinished(() => void response.destroy())
+      return response
+    }
+    const viewer = async () => (await api.post('/tokens', { name: 'x', role: 'viewer' })).json().token
+    const tokens = [await viewer(), await viewer(), await viewer()]
+    // The responses are not read.
+    const open: IncomingMessage[] = []
+    for (const token of tokens) for (let n = 0; n < 4; n++) open.push(await download(token))
+    expect(open.map(({ statusCode }) => statusCode)).toEqual(Array(12).fill(200))
+    const mine = await download(tokens[0])
+    expect([mine.statusCode, mine.headers['retry-after']]).toEqual([429, '10'])
+    expect((await download(TOKEN, '/audit.csv')).statusCode).toBe(429)
+    expect((await api.get('/pipelines')).statusCode).toBe(200)
+    open[0]!.destroy()
+    await waitFor(async () => (await download(TOKEN, '/audit.csv')).statusCode === 200, {
+      what: 'the place to be free',
+    })
+  })
+
+  it('that have ended leave their places', async () => {
+    const api = anApi(database.loginUrl('meta'))
+    for (let n = 0; n < 20; n++) expect((await api.get('/audit.csv')).statusCode).toBe(200)
+  })
+})
+
+describe('a page of quarantined rows', () => {
+  it('ends early if their values are long, and the next one continues', async () => {
+    const own = await aDatabase()
+    const api = anApi(own.loginUrl('meta'))
+    const { id } = await aPipeline(own)
+    const { run_id: runId } = (await api.post(`/pipelines/${id}/run`)).json()
+    await own.query(
+      `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason)
+       SELECT $1, $2, n, '{id,title}', ARRAY[n::text, CASE WHEN n > 5 THEN repeat('x', 260000) ELSE 'short' END], 'no'
+         FROM generate_series(1, 30) AS n`,
+      [id, runId],
+    )
+    for (const path of ['/quarantine', `/pipelines/${id}/quarantine`]) {
+      const keys: string[] = []
+      let cursor: string | null = ''
+      for (let pages = 0; cursor !== null; pages++) {
+        expect(pages).toBeLessThan(10)
+        const page = await api.get(`${path}?limit=200${cursor === '' ? '' : `&cursor=${cursor}`}`)
+        expect(page.body.length).toBeLessThan(2_000_000)
+        const { items, next_cursor } = page.json()
+        keys.push(...items.map(({ key }: { key: string }) => key))
+        cursor = next_cursor
+      }
+      expect(keys).toEqual(Array.from({ length: 30 }, (_, n) => String(30 - n)))
+    }
+    const { items, next_cursor, total } = (await api.get('/quarantine?limit=3')).json()
+    expect([items.length, typeof next_cursor, total]).toEqual([3, 'string', 30])
+    const [last] = (await api.get('/quarantine?limit=1')).json().items
+    expect(last.row.title).toHaveLength(260_000)
   })
 })
 

@@ -92,3 +92,18 @@ describe('checks on request', () => {
     },
   )
 })
+
+it('a check that finds values of any size twice shows their beginning', async () => {
+  const { id, mart } = await aCheckedMart([
+    { name: 'title', type: 'unique', column: 'title', over: 'mart', on_failure: 'warn' },
+  ])
+  await database.query(
+    `CREATE TABLE ${mart} AS SELECT gen_random_uuid() AS film_id, repeat('x', 20000000) AS title FROM generate_series(1, 2);
+     GRANT SELECT ON ${mart} TO vitrina_meta`,
+  )
+  const answer = await api.post(`/pipelines/${id}/checks/run`)
+  expect([answer.statusCode, answer.json()]).toMatchObject([
+    200,
+    { items: [{ status: 'warned', failed_rows: 2, sample: [`${'x'.repeat(999)}…`] }] },
+  ])
+})

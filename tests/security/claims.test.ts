@@ -17,6 +17,15 @@ import { waitFor } from '../support/wait.js'
 
 /** Sentences of SECURITY.md that no other test would miss. */
 
+it.each(['etl.*', 'analytics.*,etl.etl_state', '"etl".x'])(
+  'the tables of Vitrina cannot be targets: %s',
+  (tables) => {
+    expect(() => readSettings({ ALLOWED_TARGET_TABLES: tables })).toThrow(
+      /^ALLOWED_TARGET_TABLES must not contain/,
+    )
+  },
+)
+
 describe('the audit', () => {
   it.each(['meta', 'writer', 'reader'] as const)('cannot be rewritten by the login %s', async (login) => {
     const database = await aDatabase()

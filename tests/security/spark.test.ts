@@ -14,6 +14,9 @@ const SECRETS = {
   'spark.hadoop.fs.azure.sas.container.store': 'hush-hush-five',
   'spark.ssl.keyPassword': 'hush-hush-six',
   'spark.hadoop.fs.s3a.encryption.key': 'hush-hush-seven',
+  // The names suggest nothing, the values do.
+  'spark.executor.extraJavaOptions': '-Djavax.net.ssl.trustStorePassword=hush-hush-eight',
+  'spark.jars.repositories': 'https://ci:hush-hush-nine@repository.example.com/maven',
 }
 const PLAIN = {
   'spark.executor.memory': '1g',

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { auditCsv } from '../schemas/audit-csv.js'
 import {
   auditCsvQuery,
@@ -11,10 +10,11 @@ import {
 } from '../schemas/history.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { HistoryService } from '../services/history.js'
+import type { Downloads } from './downloads.js'
 import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
-export function historyRoutes(app: Api, history: HistoryService): void {
+export function historyRoutes(app: Api, history: HistoryService, downloads: Downloads): void {
   app.get(
     '/runners',
     {
@@ -52,10 +52,10 @@ export function historyRoutes(app: Api, history: HistoryService): void {
     },
     async (request, reply) => {
       const entries = history.everyAudit(toAuditFilter(request.query))
-      return reply
-        .type('text/csv; charset=utf-8')
-        .header('content-disposition', 'attachment; filename="vitrina-audit.csv"')
-        .send(Readable.from(auditCsv(entries)))
+      return downloads.send(request, reply, {
+        ...{ type: 'text/csv', name: 'vitrina-audit.csv' },
+        parts: auditCsv(entries),
+      })
     },
   )
 }

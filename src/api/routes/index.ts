@@ -26,6 +26,7 @@ import type { TokenService } from '../services/tokens.js'
 import { aboutRoutes } from './about.js'
 import { controlRoutes } from './control.js'
 import { dataCheckRoutes } from './data-checks.js'
+import type { Downloads } from './downloads.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { freshnessRoutes } from './freshness.js'
@@ -66,6 +67,7 @@ export interface Services {
   readonly facts: ServerFacts
   readonly hub: EventHub
   readonly streams: EventStreams
+  readonly downloads: Downloads
   readonly waiter: RunWaiter
   readonly health: HealthService
   readonly metrics: MetricsService
@@ -90,8 +92,8 @@ export function apiRoutes(app: Api, services: Services): void {
   freshnessRoutes(app, services.freshness)
   lineageRoutes(app, services.lineage)
   graphRoutes(app, services.order)
-  runRoutes(app, services.runs, services.waiter)
-  historyRoutes(app, services.history)
+  runRoutes(app, services)
+  historyRoutes(app, services.history, services.downloads)
   taskRoutes(app, services.transforms)
   tokenRoutes(app, services.tokens, services.sessions)
   sessionRoutes(app, services.sessions, services.facts)

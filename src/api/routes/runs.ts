@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { RunLogLine } from '../../model/history.js'
 import { visibleLine } from '../../model/text.js'
@@ -23,6 +22,7 @@ import {
 import type { Api } from '../schemas/type-provider.js'
 import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
+import type { Downloads } from './downloads.js'
 import { enough } from './enough.js'
 import { pageToWire } from './links.js'
 import { rule } from './rule.js'
@@ -30,7 +30,13 @@ import { rule } from './rule.js'
 const TAG = 'runs'
 const batchesQuery = z.strictObject(pageQueryUpTo(1000))
 
-export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
+interface RunRouteParts {
+  readonly runs: RunService
+  readonly waiter: RunWaiter
+  readonly downloads: Downloads
+}
+
+export function runRoutes(app: Api, { runs, waiter, downloads }: RunRouteParts): void {
   app.get(
     '/runs',
     {
@@ -90,10 +96,8 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
     async (request, reply) => {
       const { errors_only: errors, ...filter } = request.query
       const { id } = await runs.get(request.params.id)
-      return reply
-        .type('text/plain; charset=utf-8')
-        .header('content-disposition', `attachment; filename="run-${id}.log"`)
-        .send(Readable.from(textOf(runs.logLines(id, { ...filter, errors }))))
+      const parts = textOf(runs.logLines(id, { ...filter, errors }))
+      return downloads.send(request, reply, { type: 'text/plain', name: `run-${id}.log`, parts })
     },
   )
 

@@ -11,6 +11,12 @@ export interface EventListener {
   take(events: readonly JournalEvent[]): void
 }
 
+/** Events in the journal. All events up to `head` were committed before they were read. */
+export interface JournalPage {
+  readonly head: number
+  readonly events: readonly JournalEvent[]
+}
+
 export interface EventHubOptions {
   readonly journal: Journal
   readonly wakeups: Wakeups
@@ -29,6 +35,8 @@ export class EventHub {
   #head = 0
   #timer: NodeJS.Timeout | null = null
   #reading: Promise<void> = Promise.resolve()
+  readonly #pages = new Map<number, Promise<JournalPage>>()
+  #turn: Promise<void> = Promise.resolve()
   #isLooking = false
   #again = false
   #started = false
@@ -59,9 +67,26 @@ export class EventHub {
     this.#listeners.delete(listener)
   }
 
-  /** Events after `seq` in the journal, for listeners that have to catch up. */
-  read(seq: number): Promise<JournalEvent[]> {
-    return this.#options.journal.after(seq, PAGE)
+  /**
+   * Events after `seq` in the journal, for listeners that have to catch up. One page at a time for all of them: 60 clients
+   * that began at the same old event kept every connection to the database busy, and other requests waited 3 s. Clients
+   * that are at the same place share a page.
+   */
+  read(seq: number): Promise<JournalPage> {
+    const known = this.#pages.get(seq)
+    if (known !== undefined) return known
+    const page = this.#turn.then(() => this.#page(seq)).finally(() => this.#pages.delete(seq))
+    this.#turn = page.then(
+      () => {},
+      () => {},
+    )
+    this.#pages.set(seq, page)
+    return page
+  }
+
+  async #page(seq: number): Promise<JournalPage> {
+    const head = this.#head
+    return { head, events: await this.#options.journal.after(seq, PAGE) }
   }
 
   /** The lowest number that is still stored. */

@@ -81,10 +81,9 @@ export class EventStream implements EventListener {
 
   async #readPage(): Promise<void> {
     try {
-      const head = this.#hub.head
-      const events = await this.#hub.read(this.#seq)
+      const { head, events } = await this.#hub.read(this.#seq)
       this.#write(events)
-      // Everything up to the position of the hub is committed: missing events have been deleted.
+      // Everything up to this position is committed: missing events have been deleted.
       if (events.length === 0) this.#seq = Math.max(this.#seq, head)
     } catch {
       // The database is unavailable for a moment. The hub logs it; this stream continues from its position.

@@ -9,6 +9,8 @@ interface Meaning {
   /** What a place is for, in the plural. */
   readonly what: string
   readonly remedy: string
+  /** API_MAX_STREAMS and API_MAX_STREAMS_PER_CALLER set the limits; not given: they do. */
+  readonly hasSettings?: boolean
 }
 
 /** How long a rejected client waits; closing a tab frees its place. */
@@ -46,10 +48,11 @@ export class Places {
   }
 
   #tooMany(fact: string, setting: string): VitrinaError {
+    const { remedy, hasSettings = true } = this.#means
     return new VitrinaError(
       'TOO_MANY_STREAMS',
       `${fact}, which is the maximum.`,
-      `${this.#means.remedy} ${setting} sets the limit.`,
+      `${remedy}${hasSettings ? ` ${setting} sets the limit.` : ''}`,
       { facts: { retry_after_seconds: RETRY_AFTER_SECONDS } },
     )
   }

@@ -3,9 +3,14 @@ import type { Page } from '../../ports/catalog.js'
 
 /** Of `limit + 1` items, the first `limit`; the cursor contains the order columns of the last one. */
 export function pageOf<T>(items: T[], limit: number, keys: (item: T) => (string | number)[]): Page<T> {
-  const last = items.length > limit ? items[limit - 1] : undefined
+  return items.length > limit ? pageBefore(items.slice(0, limit), keys) : { items, nextCursor: null }
+}
+
+/** Items that others follow. */
+export function pageBefore<T>(items: T[], keys: (item: T) => (string | number)[]): Page<T> {
+  const last = items.at(-1)
   return {
-    items: items.slice(0, limit),
+    items,
     nextCursor:
       last === undefined ? null : Buffer.from(JSON.stringify(keys(last).map(String))).toString('base64url'),
   }
