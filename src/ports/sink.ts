@@ -146,7 +146,10 @@ export interface Sink {
   summary(column: string): Promise<MartSummary>
   /** Every row as readers see it now, in portions, in any order. For comparisons. */
   digests(): AsyncIterable<readonly RowDigest[]>
-  /** What `digests` would return for this row once it is written. */
+  /**
+   * What `digests` would return for this row once it is written. Its key is equal for two keys that are one row here; it
+   * is also asked with NULL in the other columns.
+   */
   digestOf(row: TextValues): RowDigest
   close(): Promise<void>
 }

@@ -158,11 +158,18 @@ export class SinkMart implements RowMart {
     kept: readonly TextValues[],
     { id, brake }: RemovalWithin,
   ): Promise<MartChange> {
-    const found = new Set(kept.map((key) => JSON.stringify(key)))
+    const found = new Set(kept.map((key) => this.#identityOf(key)))
     const absent = (values[0] ?? [])
       .map((_, index) => values.map((column) => column[index]!))
-      .filter((key) => !found.has(JSON.stringify(key)))
+      .filter((key) => !found.has(this.#identityOf(key)))
     return absent.length === 0 ? NO_CHANGE : this.remove(absent, id, brake)
+  }
+
+  /** Equal for keys that are one row to the sink: 1.0 and 1.00 are, where it stores numbers. */
+  #identityOf(key: TextValues): string {
+    const { sink, columns, key: names } = this.#parts
+    const row = columns.map(({ name }) => (names.includes(name) ? key[names.indexOf(name)]! : null))
+    return JSON.stringify(sink.digestOf(row).key)
   }
 
   async removeAbsent(
