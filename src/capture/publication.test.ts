@@ -52,7 +52,7 @@ describe('the plan of a publication', () => {
     ])
   })
 
-  it('tells what a table lacks from other tables that can no longer be published', async () => {
+  it('separates what a table lacks from other tables that can no longer be published', async () => {
     const session = await aSource()
     await session.run(
       'CREATE PUBLICATION pub FOR TABLE public.a, public.nothing WITH (publish_via_partition_root = true)',
