@@ -43,10 +43,14 @@ const OTHER: Message = { tag: 'other' }
 export class Decoder {
   readonly #relations = new Map<number, Relation>()
 
-  /** The buffers in the result are parts of `bytes`: use them before `bytes` is used again. */
-  decode(bytes: Buffer): Message {
+  /**
+   * The buffers in the result are parts of `bytes`: use them before `bytes` is used again. Rows of a table that
+   * `isNeeded` declines are not read.
+   */
+  decode(bytes: Buffer, isNeeded: (relation: Relation) => boolean = () => true): Message {
     const input = new Input(bytes)
-    switch (input.letter()) {
+    const letter = input.letter()
+    switch (letter) {
       case 'B':
         input.skip(16)
         return { tag: 'begin', xid: input.uint32() }
@@ -56,32 +60,17 @@ export class Decoder {
       case 'R':
         this.#relations.set(...readRelation(input))
         return OTHER
-      case 'I':
-        return this.#insert(input)
-      case 'U':
-        return this.#update(input)
-      case 'D':
-        return { tag: 'delete', relation: this.#relation(input), previous: readOld(input, input.letter()) }
       case 'T':
         return this.#truncate(input)
+      case 'I':
+      case 'U':
+      case 'D': {
+        const relation = this.#relation(input)
+        return isNeeded(relation) ? readChange(letter, relation, input) : OTHER
+      }
       default:
         return OTHER
     }
-  }
-
-  #insert(input: Input): Message {
-    const relation = this.#relation(input)
-    input.skip(1)
-    return { tag: 'insert', relation, next: readTuple(input) }
-  }
-
-  #update(input: Input): Message {
-    const relation = this.#relation(input)
-    const kind = input.letter()
-    if (kind === 'N') return { tag: 'update', relation, previous: null, next: readTuple(input) }
-    const previous = readOld(input, kind)
-    input.skip(1)
-    return { tag: 'update', relation, previous, next: readTuple(input) }
   }
 
   #truncate(input: Input): Message {
@@ -113,17 +102,32 @@ function readRelation(input: Input): [number, Relation] {
   return [id, { name: relationName({ schema, table }), identity, columns }]
 }
 
+function readChange(letter: 'I' | 'U' | 'D', relation: Relation, input: Input): Message {
+  const kind = input.letter()
+  if (letter === 'I') return { tag: 'insert', relation, next: readTuple(input) }
+  if (letter === 'D') return { tag: 'delete', relation, previous: readOld(input, kind) }
+  if (kind === 'N') return { tag: 'update', relation, previous: null, next: readTuple(input) }
+  const previous = readOld(input, kind)
+  input.skip(1)
+  return { tag: 'update', relation, previous, next: readTuple(input) }
+}
+
 function readOld(input: Input, kind: string): OldTuple {
   return { isKeyOnly: kind === 'K', values: readTuple(input) }
 }
 
+/** Letters of the protocol. */
+const NULL = 0x6e
+const NOT_SENT = 0x75
+
 function readTuple(input: Input): Tuple {
-  return Array.from({ length: input.uint16() }, () => {
-    const kind = input.letter()
-    if (kind === 'n') return null
-    if (kind === 'u') return undefined
-    return input.bytes(input.uint32())
-  })
+  const values: (Value | null | undefined)[] = []
+  for (let left = input.uint16(); left > 0; left--) {
+    const kind = input.uint8()
+    if (kind === NULL) values.push(null)
+    else values.push(kind === NOT_SENT ? undefined : input.bytes(input.uint32()))
+  }
+  return values
 }
 
 class Input {

@@ -97,7 +97,7 @@ export class PeekStream implements ChangeStream {
       for (;;) {
         const rows = await this.#session.rows(`FETCH ${FETCH} FROM changes`)
         for (const { data } of rows) {
-          const ended = builder.add(decoder.decode(Buffer.from(data!.slice(2), 'hex')))
+          const ended = builder.add(decoder.decode(Buffer.from(data!.slice(2), 'hex'), builder.isNeeded))
           if (ended !== null) transactions.push(ended)
         }
         count += rows.length

@@ -1,7 +1,7 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { Session } from '../postgres/session.js'
-import { applyPublication, planPublication } from './publication.js'
+import { applyPublication, planAddition, planPublication } from './publication.js'
 
 async function sessionTo(database: TestDatabase): Promise<Session> {
   const session = await Session.open(database.url, 'vitrina-test', new AbortController().signal)
@@ -50,6 +50,23 @@ describe('the plan of a publication', () => {
     expect(await plan('a', 'B c', 'by_index')).toEqual([
       `ALTER PUBLICATION "pub" SET (publish = 'insert, update, delete, truncate', publish_via_partition_root = true)`,
     ])
+  })
+
+  it('separates what a table lacks from other tables that can no longer be published', async () => {
+    const session = await aSource()
+    await session.run(
+      'CREATE PUBLICATION pub FOR TABLE public.a, public.nothing WITH (publish_via_partition_root = true)',
+    )
+    const drop = 'ALTER PUBLICATION "pub" DROP TABLE "public"."nothing"'
+    expect(await planAddition(session, 'pub', tables('a'))).toEqual({
+      statements: [drop],
+      adding: [],
+      refused: [],
+    })
+    expect(await planAddition(session, 'pub', tables('whole'))).toMatchObject({
+      statements: ['ALTER PUBLICATION "pub" ADD TABLE "public"."whole"', drop],
+      adding: ['ALTER PUBLICATION "pub" ADD TABLE "public"."whole"'],
+    })
   })
 
   it('refuses tables whose updates would fail, or whose changes are not in the WAL', async () => {

@@ -32,14 +32,13 @@ export async function planPublication(
   publication: string,
   tables: readonly TableName[],
 ): Promise<PublicationPlan> {
-  const found = await describeTables(session, tables)
-  const refused = tables.flatMap((table) => {
-    const problem = refusalOf(table, found.get(relationName(table)))
-    return problem === null ? [] : [problem]
-  })
-  const names = new Set(refused.map(({ table }) => table))
-  const wanted = tables.filter((table) => !names.has(relationName(table)))
-  return { statements: await statementsFor(session, publication, wanted), refused }
+  const { adding, removing, refused } = await planExactly(session, publication, tables)
+  return { statements: [...adding, ...removing], refused }
+}
+
+export interface AdditionPlan extends PublicationPlan {
+  /** The statements without those that remove other tables, which can no longer be published. */
+  readonly adding: readonly string[]
 }
 
 /** The statements after which the publication has these tables too. */
@@ -47,20 +46,44 @@ export async function planAddition(
   session: Session,
   publication: string,
   tables: readonly TableName[],
-): Promise<PublicationPlan> {
+): Promise<AdditionPlan> {
   const names = new Set(tables.map(relationName))
   const others = (await publishedTables(session, publication)).filter(
     (table) => !names.has(relationName(table)),
   )
-  const { statements, refused } = await planPublication(session, publication, [...tables, ...others])
-  return { statements, refused: refused.filter(({ table }) => names.has(table)) }
+  const { adding, removing, refused } = await planExactly(session, publication, [...tables, ...others])
+  return {
+    statements: [...adding, ...removing],
+    adding,
+    refused: refused.filter(({ table }) => names.has(table)),
+  }
+}
+
+interface Statements {
+  readonly adding: readonly string[]
+  readonly removing: readonly string[]
+}
+
+async function planExactly(
+  session: Session,
+  publication: string,
+  tables: readonly TableName[],
+): Promise<Statements & Pick<PublicationPlan, 'refused'>> {
+  const found = await describeTables(session, tables)
+  const refused = tables.flatMap((table) => {
+    const problem = refusalOf(table, found.get(relationName(table)))
+    return problem === null ? [] : [problem]
+  })
+  const names = new Set(refused.map(({ table }) => table))
+  const wanted = tables.filter((table) => !names.has(relationName(table)))
+  return { ...(await statementsFor(session, publication, wanted)), refused }
 }
 
 async function statementsFor(
   session: Session,
   publication: string,
   wanted: readonly TableName[],
-): Promise<string[]> {
+): Promise<Statements> {
   const name = quoteIdentifier(publication)
   const [existing] = await session.rows(
     `SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND pubviaroot AS complete, puballtables AS "all"
@@ -68,22 +91,22 @@ async function statementsFor(
     [publication],
   )
   const list = (tables: readonly TableName[]) => tables.map(quoteTable).join(', ')
-  if (existing === undefined)
-    return wanted.length === 0
-      ? []
-      : [`CREATE PUBLICATION ${name} FOR TABLE ${list(wanted)} WITH (${OPTIONS})`]
+  if (existing === undefined) {
+    const create = `CREATE PUBLICATION ${name} FOR TABLE ${list(wanted)} WITH (${OPTIONS})`
+    return { adding: wanted.length === 0 ? [] : [create], removing: [] }
+  }
   const options = existing.complete === 't' ? [] : [`ALTER PUBLICATION ${name} SET (${OPTIONS})`]
-  if (existing.all === 't') return options
+  if (existing.all === 't') return { adding: options, removing: [] }
   const present = await publishedTables(session, publication)
   const has = (tables: readonly TableName[], table: TableName) =>
     tables.some((other) => relationName(other) === relationName(table))
   const missing = wanted.filter((table) => !has(present, table))
   const surplus = present.filter((table) => !has(wanted, table))
-  return [
-    ...options,
-    ...(missing.length === 0 ? [] : [`ALTER PUBLICATION ${name} ADD TABLE ${list(missing)}`]),
-    ...(surplus.length === 0 ? [] : [`ALTER PUBLICATION ${name} DROP TABLE ${list(surplus)}`]),
-  ]
+  const add = missing.length === 0 ? [] : [`ALTER PUBLICATION ${name} ADD TABLE ${list(missing)}`]
+  return {
+    adding: [...options, ...add],
+    removing: surplus.length === 0 ? [] : [`ALTER PUBLICATION ${name} DROP TABLE ${list(surplus)}`],
+  }
 }
 
 /** Runs the plan's statements as the login of the session. */

@@ -46,6 +46,17 @@ describe('a transaction', () => {
     ])
   })
 
+  it('does not need further rows of a table above its limit, until it ends', () => {
+    const builder = new TransactionBuilder(() => new Map(), { changesPerTable: 1, bytes: 1e6 })
+    const isNeeded = () => ['a', 'b'].map((table) => builder.isNeeded(relation(table)))
+    expect(isNeeded()).toEqual([true, true])
+    builder.add({ tag: 'begin', xid: 7 })
+    for (const id of ['1', '2']) builder.add(insert('a', id))
+    expect(isNeeded()).toEqual([false, true])
+    builder.add({ tag: 'commit', end: 100n, stamp: 0n })
+    expect(isNeeded()).toEqual([true, true])
+  })
+
   it('names every table once when it takes too much memory, and then takes none', () => {
     const messages = Array.from({ length: 1_000 }, (_, n) => insert(n % 2 ? 'a' : 'b', String(n)))
     const { changes, bytes } = build(messages, { changesPerTable: 1e6, bytes: 10_000 })

@@ -1,4 +1,4 @@
-import type { Message } from './decoder.js'
+import type { Message, Relation } from './decoder.js'
 import { type Change, changesOf, type Needs } from './images.js'
 import type { Lsn } from './lsn.js'
 
@@ -42,11 +42,14 @@ export class TransactionBuilder {
     return this.#open !== null
   }
 
+  /** False: the table has changed in too many rows of this transaction already. */
+  readonly isNeeded = (relation: Relation): boolean => this.#open?.isNeeded(relation) !== false
+
   /** The transaction that this message ends. */
   add(message: Message): Transaction | null {
     if (message.tag === 'begin') this.#open = new OpenTransaction(message.xid, this.#limits)
     else if (message.tag === 'commit') return this.#commit(message)
-    else if (this.#open?.isNeeded(message) === true)
+    else if (this.#open !== null)
       for (const change of changesOf(message, this.#needs())) this.#open.add(change)
     return null
   }
@@ -79,9 +82,8 @@ class OpenTransaction {
     return this.#bytes
   }
 
-  /** False: the table has changed in too many rows already. */
-  isNeeded(message: Message): boolean {
-    return !('relation' in message && this.#collapsed.has(message.relation.name))
+  isNeeded({ name }: Relation): boolean {
+    return !this.#collapsed.has(name)
   }
 
   add(change: Change): void {

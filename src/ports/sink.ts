@@ -126,6 +126,11 @@ export interface Sink {
    * overwrite a later one (invariant 4).
    */
   write(batch: RowBatch, id: BatchId): Promise<WriteResult>
+  /**
+   * Keys of the rows that have one of these combinations of values in these columns, which are some of the key. Absent:
+   * the server would have to read the whole mart, so that a change of one row of a group writes every row again.
+   */
+  keysWithin?(columns: readonly string[], values: readonly TextValues[]): Promise<readonly TextValues[]>
   /** Removes rows by key, each key as texts in the order of the key columns. Absent keys are not an error. */
   remove(keys: readonly TextValues[], id: BatchId): Promise<Removal>
   /**
@@ -146,7 +151,10 @@ export interface Sink {
   summary(column: string): Promise<MartSummary>
   /** Every row as readers see it now, in portions, in any order. For comparisons. */
   digests(): AsyncIterable<readonly RowDigest[]>
-  /** What `digests` would return for this row once it is written. */
+  /**
+   * What `digests` would return for this row once it is written. Its key is equal for two keys that are one row here; it
+   * is also asked with NULL in the other columns.
+   */
   digestOf(row: TextValues): RowDigest
   close(): Promise<void>
 }

@@ -33,7 +33,8 @@ export function keyQueryOf(path: Path, types: readonly string[]): KeyQuery {
     ...(where.length === 0 ? [] : [`WHERE ${where.join(' AND ')}`]),
   ].join(' ')
   return {
-    text: `SELECT DISTINCT ${keys.map((_, place) => `s.k${place}::text AS k${place}`).join(', ')} FROM (${found}) s WHERE ${keys.map((_, place) => `s.k${place} IS NOT NULL`).join(' AND ')}`,
+    // Not ::text, which writes some types in another way than COPY does: boolean, char(n), inet.
+    text: `SELECT DISTINCT ${keys.map((_, place) => `concat(s.k${place}) AS k${place}`).join(', ')} FROM (${found}) s WHERE ${keys.map((_, place) => `s.k${place} IS NOT NULL`).join(' AND ')}`,
     parameters,
     reads: path.occurrences.slice(1).flatMap(({ table, call }) => (call === null ? table.name : [])),
     mayFail:

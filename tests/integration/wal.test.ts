@@ -70,6 +70,15 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     expect(failed.error_hint).toContain('vitrina sources prepare src --apply')
   })
 
+  it('does not concern itself with tables of other pipelines that can no longer be published', async () => {
+    const [head] = await main.query<{ publication: string }>('SELECT publication FROM etl.etl_change_heads')
+    await source.query(`CREATE TABLE content.other (id int PRIMARY KEY);
+      ALTER PUBLICATION ${head!.publication} ADD TABLE content.other; ALTER TABLE content.other REPLICA IDENTITY NOTHING`)
+    const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.beside_another' })
+    expect(await runOf(id)).toMatchObject({ rows_inserted: 100 })
+    await source.query('DROP TABLE content.other')
+  })
+
   it('applies inserts, updates, deletes and rows that move to another group', async () => {
     const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.stats' })
     expect(await runOf(id)).toMatchObject({ rows_inserted: 100 })

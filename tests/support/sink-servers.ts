@@ -22,6 +22,8 @@ export interface SinkServer {
   readonly options?: Readonly<Record<string, unknown>>
   /** Its server does not refuse what is sent late: see the guide of the sink. */
   readonly acceptsLate?: boolean
+  /** Rows are found by a part of their key. */
+  readonly findsGroups?: boolean
   /** The address of a mart with this name. */
   target(name: string): string
   /** Null: there is no such mart. */
@@ -80,6 +82,7 @@ async function tamperDocuments(url: string, index: string): Promise<void> {
 export function clickhouseMarts(server: TestClickHouse): SinkServer {
   return {
     env: { CLICKHOUSE_URL: server.url, ALLOWED_CH_TABLES: '*' },
+    findsGroups: true,
     target: (name) => `ch:${name}`,
     read: async (_database, name) => {
       const found = await server.rows(`SELECT count() FROM system.tables WHERE name = '${name}'`)

@@ -13,20 +13,13 @@ export function rowsByScope(
   const found = new Map<string, string[]>()
   for (const row of rows) {
     if (key.some((name) => row[name] === null)) continue
-    // As the key queries write them: the padding of char(n) is not part of its text.
-    const at = JSON.stringify(
-      scope.map(({ name, type }) => (isPadded(type) ? row[name]?.trimEnd() : row[name])),
-    )
+    const at = JSON.stringify(scope.map(({ name }) => row[name]))
     const rows = found.get(at) ?? []
     rows.push(JSON.stringify(row))
     found.set(at, rows)
   }
   for (const rows of found.values()) rows.sort()
   return found
-}
-
-function isPadded(type: string): boolean {
-  return type.startsWith('character(')
 }
 
 /** The parameters of the recompute statements. */

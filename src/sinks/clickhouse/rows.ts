@@ -65,13 +65,8 @@ export class RowCodec {
 
   /** Encodes a key alone; null when no row of the mart can have it. */
   encodeKey(values: TextValues): { readonly identity: string; readonly key: string } | null {
-    try {
-      const fields = this.key.map((column, index) => encodeField(column, values[index]!))
-      return { identity: this.#identity(values as readonly string[]), key: fields.join('\t') }
-    } catch (error) {
-      if (error instanceof UnfitValue) return null
-      throw error
-    }
+    const key = encodeFields(this.key, values)
+    return key === null ? null : { identity: this.#identity(values), key }
   }
 
   #identity(key: TextValues): string {
@@ -110,6 +105,16 @@ export class RowCodec {
 }
 
 const DIGEST_BYTES = 16
+
+/** Values of some columns in TabSeparated; null when no row of the mart can have them. */
+export function encodeFields(columns: readonly StoredColumn[], values: TextValues): string | null {
+  try {
+    return columns.map((column, index) => encodeField(column, values[index]!)).join('\t')
+  } catch (error) {
+    if (error instanceof UnfitValue) return null
+    throw error
+  }
+}
 
 function encodeField(column: StoredColumn, text: string | null): string {
   if (text === null) return encodeNull(column)

@@ -115,6 +115,10 @@ export class ClickHouseSink implements Sink {
     return this.#writer.write(batch, id)
   }
 
+  keysWithin(columns: readonly string[], values: readonly TextValues[]): Promise<readonly TextValues[]> {
+    return this.#writer.keysWithin(columns, values)
+  }
+
   async remove(keys: readonly TextValues[], id: BatchId): Promise<Removal> {
     return { deleted: await this.#writer.remove(keys, id) }
   }

@@ -6,7 +6,7 @@ import type { ClickHouseServer } from './client.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
 import type { MartOwnership, Right } from './ownership.js'
 import { quoted } from './quoting.js'
-import { type EncodedRow, RowCodec } from './rows.js'
+import { type EncodedRow, encodeFields, RowCodec, type StoredColumn } from './rows.js'
 import { DELETED, type MartNames, VERSION } from './schema.js'
 import { structure } from './types.js'
 import { UnfitValue } from './unfit-value.js'
@@ -85,10 +85,33 @@ export class BatchWriter {
     for (const part of portions(rows, KEYS_PART, (row) => row.key.length)) {
       const existing = await server.rows({
         sql: `SELECT ${[...codec.keySql, codec.digestSql].join(', ')} FROM ${names.full(this.#table)} FINAL
-          WHERE (${quoted(codec.key.map(({ name }) => name))}) IN (SELECT * FROM ${keysSql(codec, part)})`,
+          WHERE ${among(codec.key, part)}`,
         doing: `Looking up rows of ${names.shown(this.#table)}`,
       })
       for (const fields of existing) found.set(RowCodec.identityOf(fields.slice(0, -1)), fields.at(-1)!)
+    }
+    return found
+  }
+
+  /** Finds the keys of the rows with these values in some columns of the key. */
+  async keysWithin(columns: readonly string[], values: readonly TextValues[]): Promise<TextValues[]> {
+    const { server, codec, names } = this.#parts
+    const within = codec.key.filter(({ name }) => columns.includes(name))
+    const places = within.map(({ name }) => columns.indexOf(name))
+    const rows = values.flatMap((texts) => {
+      const key = encodeFields(
+        within,
+        places.map((place) => texts[place]!),
+      )
+      return key === null ? [] : { key }
+    })
+    const found: TextValues[] = []
+    for (const part of portions(rows, KEYS_PART, (row) => row.key.length)) {
+      const existing = await server.rows({
+        sql: `SELECT ${codec.keySql.join(', ')} FROM ${names.full(this.#table)} FINAL WHERE ${among(within, part)}`,
+        doing: `Looking up rows of ${names.shown(this.#table)}`,
+      })
+      found.push(...existing.map((fields) => codec.keyTexts(fields)))
     }
     return found
   }
@@ -108,11 +131,12 @@ export class BatchWriter {
   }
 }
 
-/** The keys as a relation: one text that the server parses, regardless of their number. */
-function keysSql(codec: RowCodec, rows: readonly { readonly key: string }[]): string {
+/** These values of columns, as one text that the server parses, regardless of their number. */
+function among(columns: readonly StoredColumn[], rows: readonly { readonly key: string }[]): string {
   const lines = rows.map(({ key }) => `${key}\n`).join('')
   // $ ends the text, so it must not occur inside.
-  return `format(TabSeparated, ${structure(codec.key.map((column) => column.codec))}, $vitrina$${lines.replaceAll('$', '\\x24')}$vitrina$)`
+  const text = `$vitrina$${lines.replaceAll('$', '\\x24')}$vitrina$`
+  return `(${quoted(columns.map(({ name }) => name))}) IN (SELECT * FROM format(TabSeparated, ${structure(columns.map(({ codec }) => codec))}, ${text}))`
 }
 
 /** Inserts the rows of one batch into one table. */

@@ -147,22 +147,33 @@ export class SinkMart implements RowMart {
     return removed(await sink.remove(keys, id))
   }
 
-  /** Documents are found by their whole key only. */
   findsScopes(columns: readonly string[]): boolean {
+    return this.#isWholeKey(columns) || this.#parts.sink.keysWithin !== undefined
+  }
+
+  #isWholeKey(columns: readonly string[]): boolean {
     const { key } = this.#parts
     return columns.length === key.length && key.every((name, place) => columns[place] === name)
   }
 
   async removeWithin(
-    { values }: Scopes,
+    { columns, values }: Scopes,
     kept: readonly TextValues[],
     { id, brake }: RemovalWithin,
   ): Promise<MartChange> {
-    const found = new Set(kept.map((key) => JSON.stringify(key)))
-    const absent = (values[0] ?? [])
-      .map((_, index) => values.map((column) => column[index]!))
-      .filter((key) => !found.has(JSON.stringify(key)))
+    const names = columns.map(({ name }) => name)
+    const scopes = (values[0] ?? []).map((_, index) => values.map((column) => column[index]!))
+    const present = this.#isWholeKey(names) ? scopes : await this.#parts.sink.keysWithin!(names, scopes)
+    const found = new Set(kept.map((key) => this.#identityOf(key)))
+    const absent = present.filter((key) => !found.has(this.#identityOf(key)))
     return absent.length === 0 ? NO_CHANGE : this.remove(absent, id, brake)
+  }
+
+  /** Equal for keys that are one row to the sink: 1.0 and 1.00 are, where it stores numbers. */
+  #identityOf(key: TextValues): string {
+    const { sink, columns, key: names } = this.#parts
+    const row = columns.map(({ name }) => (names.includes(name) ? key[names.indexOf(name)]! : null))
+    return JSON.stringify(sink.digestOf(row).key)
   }
 
   async removeAbsent(
