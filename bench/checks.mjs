@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
-import { connected, cpuSecondsOf, median, postmasterOf, startRunner, stopRunner } from './lib.mjs'
+import { cpuSecondsOf, keptConnections, median, postmasterOf, startRunner, stopRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -53,6 +53,7 @@ const server = await startEmbedded({
   settings: { max_wal_size: '8GB', checkpoint_timeout: '30min', shared_buffers: '512MB' },
 })
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+const { query, close } = keptConnections(urlOf)
 let runner = null
 let postmaster = null
 try {
@@ -87,6 +88,7 @@ try {
   console.log(`${ROWS} rows in batches of ${options.batch}, ${options.rounds} rounds`)
 } finally {
   await stopRunner(runner)
+  await close()
   await server.stop()
   await removeEmbedded(home)
   rmSync(home, { recursive: true, force: true })
@@ -181,8 +183,4 @@ async function batchesOf(name) {
 
 function cpuSeconds() {
   return cpuSecondsOf([runner.pid, postmaster])
-}
-
-function query(database, text, values) {
-  return connected(urlOf(database), async (client) => (await client.query(text, values)).rows)
 }

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
-import { connected, median, peakMemory, startRunner, stopRunner } from './lib.mjs'
+import { connected, keptConnections, median, peakMemory, startRunner, stopRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -42,6 +42,7 @@ def heavy(rows):
 const home = mkdtempSync(join(tmpdir(), 'vitrina-bench-'))
 const server = await startEmbedded({ home, settings: { max_wal_size: '8GB', shared_buffers: '512MB' } })
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+const kept = keptConnections(urlOf)
 const runners = []
 try {
   const tasks = join(home, 'tasks')
@@ -82,6 +83,7 @@ try {
   )
 } finally {
   await Promise.all(runners.map(stopRunner))
+  await kept.close()
   await server.stop()
   await removeEmbedded(home)
   rmSync(home, { recursive: true, force: true })
@@ -146,5 +148,5 @@ async function contentOf() {
 }
 
 function query(text, values) {
-  return connected(urlOf('main'), async (client) => (await client.query(text, values)).rows)
+  return kept.query('main', text, values)
 }

@@ -40,6 +40,28 @@ export async function connected(url, work) {
   }
 }
 
+/**
+ * Statements on connections that stay open, one for each database. A script that connects whenever it asks for the
+ * status of a run uses half as much CPU as the run.
+ */
+export function keptConnections(urlOf) {
+  const clients = new Map()
+  const connect = async (database) => {
+    const client = new pg.Client({ connectionString: urlOf(database) })
+    await client.connect()
+    return client
+  }
+  return {
+    query: async (database, text, values) => {
+      if (!clients.has(database)) clients.set(database, connect(database))
+      return (await (await clients.get(database)).query(text, values)).rows
+    },
+    close: async () => {
+      for (const client of clients.values()) await (await client).end()
+    },
+  }
+}
+
 /** Of /proc: a hundredth of a second. */
 const TICKS = 100
 

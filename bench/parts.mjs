@@ -16,7 +16,16 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
-import { connected, cpuSecondsOf, median, peakMemory, postmasterOf, startRunner, stopRunner } from './lib.mjs'
+import {
+  connected,
+  cpuSecondsOf,
+  keptConnections,
+  median,
+  peakMemory,
+  postmasterOf,
+  startRunner,
+  stopRunner,
+} from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -37,6 +46,7 @@ const server = await startEmbedded({
   settings: { max_wal_size: '8GB', checkpoint_timeout: '30min', shared_buffers: '512MB' },
 })
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+const { query, close } = keptConnections(urlOf)
 let runner = null
 let postmaster = null
 try {
@@ -69,6 +79,7 @@ try {
   console.log(`${ROWS} rows, peak memory of the runner: ${peakMemory(runner.pid)} MiB`)
 } finally {
   await stopRunner(runner)
+  await close()
   await server.stop()
   await removeEmbedded(home)
   rmSync(home, { recursive: true, force: true })
@@ -140,7 +151,7 @@ async function runOnce(parts, counted) {
     )
     if (one.status === 'SUCCESS' && one.counted === ROWS) return { parts: one.parts_total }
     if (!['REQUESTED', 'RUNNING'].includes(one.status)) throw new Error(`${one.status}: ${one.error}`)
-    await wait(20)
+    await wait(50)
   }
 }
 
@@ -156,8 +167,4 @@ async function measured(prepared) {
 function cpuSeconds() {
   const own = process.cpuUsage()
   return cpuSecondsOf([runner.pid, postmaster]) + (own.user + own.system) / 1e6
-}
-
-function query(database, text, values) {
-  return connected(urlOf(database), async (client) => (await client.query(text, values)).rows)
 }

@@ -11,7 +11,7 @@ export const SMALL_MESSAGE = 16 * MEGABYTE
 /** The type byte, then the length as int32. The length includes itself but not the type. */
 const HEADER = 5
 const LENGTH = 4
-/** CopyData carries rows of a transfer. pg-copy-streams passes them on in pieces and never holds a whole one. */
+/** CopyData carries rows of a transfer. CopyOut passes them on in pieces and never holds a whole one. */
 const COPY_DATA = 0x64
 const ERROR_RESPONSE = 0x45
 const NOTICE_RESPONSE = 0x4e
@@ -29,7 +29,7 @@ const MOST_OF_FIELD = 16 * 1024
 export function limitMessages(stream: Duplex, most: number = MAX_MESSAGE): void {
   const frames = new Frames(most)
   const push = stream.push.bind(stream)
-  // Not a listener of 'data': pg-copy-streams expects pg to be the only one, and a listener would start the flow.
+  // Not a listener of 'data': CopyOut expects pg to be the only one, and a listener would start the flow.
   stream.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
     if (stream.destroyed) return false
     if (chunk === null) return push(null)

@@ -1,8 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import type pg from 'pg'
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { from as copyFrom } from 'pg-copy-streams'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { LimitedClient, pipelined, socketOf } from './client.js'
+import { CopyOut } from './copy-out.js'
 import { lostOr } from './errors.js'
 import { nameOfKept } from './kept-statements.js'
 import { type CheckedServer, checkServer } from './server-check.js'
@@ -169,7 +170,7 @@ export class Session {
   /** The bytes of COPY … TO STDOUT, as the server sends them. */
   copyOut(text: string): Readable {
     this.#hasCopied = true
-    const bytes = this.#client.query(copyTo(text))
+    const bytes = this.#client.query(new CopyOut(text))
     const next = this.#afterCopy
     this.#afterCopy = null
     next?.()

@@ -41,6 +41,18 @@ it('functions transform the rows of every part', async () => {
   )
 })
 
+it('a part leaves its connection to the source to the next one', async () => {
+  const mart = await aCountedMart({ rows: 200, warehouse: true, pipeline: { parallelism: 4 } })
+  await aRunner(mart.main, { env: { ...mart.env, RUNNER_CONCURRENCY: '1' } })
+  expect(await run(mart.main, mart.pipeline.id)).toMatchObject({ status: 'SUCCESS', parts_done: 4 })
+  // The holder of the run leaves two: one it examined the source with, one that kept the snapshot.
+  const idle = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND usename = 'vitrina_reader'
+    AND application_name = 'vitrina-idle' AND state = 'idle'`
+  await waitFor(async () => (await mart.main.query(idle)).length > 2, {
+    what: 'a connection of a part to be kept',
+  })
+})
+
 it('changes that are committed during the first run with capture wal arrive with the next one', async () => {
   const server = await aLogicalServer()
   const main = await aDatabase()

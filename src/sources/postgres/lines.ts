@@ -30,6 +30,24 @@ export async function readLines(source: Session, selection: string, side?: Side)
   return RowBatch.ofLines(bytes, countLines(bytes))
 }
 
+/** The same if they are not larger than this. Otherwise they are read to the end, and only counted. */
+export async function readLinesUpTo(
+  source: Session,
+  selection: string,
+  mostBytes: number,
+): Promise<{ rows: RowBatch | null; count: number; bytes: number }> {
+  let chunks: Buffer[] = []
+  let [count, bytes] = [0, 0]
+  for await (const chunk of linesOf(source, selection)) {
+    count += countLines(chunk)
+    bytes += chunk.length
+    if (bytes > mostBytes) chunks = []
+    else chunks.push(chunk)
+  }
+  const rows = bytes > mostBytes ? null : RowBatch.ofLines(Buffer.concat(chunks), count)
+  return { rows, count, bytes }
+}
+
 /** In portions of whole rows, for selections of any size. */
 export async function* readPortions(
   source: Session,

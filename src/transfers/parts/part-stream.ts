@@ -46,6 +46,8 @@ interface SinkPart extends AnyPart {
 }
 
 const PART_TABLE = 'vitrina_part'
+/** A runner holds a few portions of each part that it works on: wide rows make them smaller than PORTION_ROWS. */
+const PORTION_BYTES = 4 * 1024 * 1024
 
 /** A part has no checkpoint of its own: it is committed as a whole. */
 const NO_PROGRESSION: Progression = {
@@ -167,8 +169,8 @@ function rowReader(part: AnyPart): Reader<RowBatch> {
   const { examined, chain } = part.sides
   const query = sourceQuery(part)
   const reader = examined.paged
-    ? new LoadedPages(query, NO_PROGRESSION)
-    : new OnceReader(query, NO_PROGRESSION)
+    ? new LoadedPages(query, NO_PROGRESSION, PORTION_BYTES)
+    : new OnceReader(query, NO_PROGRESSION, PORTION_BYTES)
   return part.resources.add(new ReadAhead(reader, chain))
 }
 

@@ -92,7 +92,11 @@ export class RunPart implements PartTransfer {
     const { claim, ledger, notes } = this.#opened
     const part = { part: claim.part, attempt: claim.partAttempt }
     const earlier = await onSide('target', 'Reading the list of parts', () => ledger.take(part))
-    if (earlier === null) return this.#execute()
+    if (earlier === null) {
+      const record = await this.#execute()
+      await this.#endSnapshot()
+      return record
+    }
     // Committed by a runner that died before it could report it.
     const now = performance.now()
     const phases = { readMs: null, transformMs: null, writeMs: 0, checkpointMs: 0 }
@@ -171,6 +175,13 @@ export class RunPart implements PartTransfer {
       change: read === null ? change : { ...change, read },
       earlier: [joined(phases, 'transform')].filter((phase) => phase !== null),
     }
+  }
+
+  /** A connection with an open transaction cannot be kept: the next part would need a new one. */
+  async #endSnapshot(): Promise<void> {
+    const { source, session } = this.#opened.sides
+    // The part is committed, whatever becomes of the connection.
+    if (source !== session) await source.run('ROLLBACK').catch(() => {})
   }
 
   #record(results: readonly CheckResult[], session: MetaSession | null): Promise<void> {

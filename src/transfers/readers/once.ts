@@ -22,18 +22,20 @@ export class OnceReader implements Reader<RowBatch> {
   readonly #query: SourceQuery
   readonly #progression: Progression
   #collected: (Pick<Portion<RowBatch>, 'watermark'> & { readonly spool: Spool }) | null = null
+  readonly #batchBytes: number
   #after: Cursor | null
 
-  constructor(query: SourceQuery, progression: Progression) {
+  constructor(query: SourceQuery, progression: Progression, batchBytes = MAX_BATCH_BYTES) {
     this.#query = query
     this.#progression = progression
+    this.#batchBytes = batchBytes
     this.#after = progression.after
   }
 
   async next(limit: number): Promise<Portion<RowBatch> | null> {
     this.#collected ??= await this.#collect()
     const { spool, watermark } = this.#collected
-    const { rows, isLast } = await spool.read(limit, MAX_BATCH_BYTES)
+    const { rows, isLast } = await spool.read(limit, this.#batchBytes)
     if (rows.count === 0) return null
     const after = this.#after
     const last = this.#lastOf(rows)

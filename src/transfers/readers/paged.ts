@@ -1,7 +1,7 @@
 import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Watermark } from '../../sources/postgres/horizon.js'
-import { readLines } from '../../sources/postgres/lines.js'
+import { readLinesUpTo } from '../../sources/postgres/lines.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import {
   asRelation,
@@ -65,6 +65,12 @@ export class PagedReader implements Reader<string> {
     const rows = selectBetween(this.#query, after, last)
     const queryable = queryableAs(source, rows)
     return { rows, count: null, after, last, isLast, watermark, queryable, phases: [] }
+  }
+
+  /** The next page begins where this one, which was the last, began. */
+  back({ after, last, isLast }: Portion<string>): void {
+    this.#after = after
+    if (isLast) this.#end = last
   }
 
   async close(): Promise<void> {}
@@ -131,28 +137,52 @@ export class PagedReader implements Reader<string> {
 
 /** Approximate size of a batch in memory. A few batches are held at a time. */
 export const MAX_BATCH_BYTES = 16 * 1024 * 1024
+/** How many times as large a batch may be. A page that is larger is read again as several. */
+const TOLERANCE = 2
 
 /** The same pages with their rows loaded. */
 export class LoadedPages implements Reader<RowBatch> {
   readonly #query: SourceQuery
   readonly #pages: PagedReader
+  readonly #batchBytes: number
   /** The average of the last page: wide rows make smaller batches. */
   #rowBytes = 0
 
-  constructor(query: SourceQuery, progression: Progression) {
+  constructor(query: SourceQuery, progression: Progression, batchBytes = MAX_BATCH_BYTES) {
     this.#query = query
     this.#pages = new PagedReader(query, progression)
+    this.#batchBytes = batchBytes
   }
 
   async next(limit: number): Promise<Portion<RowBatch> | null> {
-    const max = this.#rowBytes === 0 ? limit : Math.ceil(MAX_BATCH_BYTES / this.#rowBytes)
-    const page = await this.#pages.next(Math.min(limit, max))
-    if (page === null) return null
-    const { source, order } = this.#query
-    const rows = await readLines(source, `${page.rows} ORDER BY ${orderBy(order)}`)
-    if (rows.count > 0) this.#rowBytes = rows.bytes.length / rows.count
-    return { ...page, rows, count: rows.count }
+    let most = this.#rowBytes === 0 ? limit : Math.min(limit, this.#fitting())
+    let tooLarge: Cursor | null = null
+    for (;;) {
+      const page = await this.#pages.next(most)
+      if (page === null) return null
+      // Rows with the same key are never on two pages.
+      const isShortest = most === 1 || (tooLarge !== null && String(page.last) === String(tooLarge))
+      const { rows, count } = await this.#load(page, isShortest ? Number.POSITIVE_INFINITY : TOLERANCE)
+      if (rows !== null) return { ...page, rows, count }
+      this.#pages.back(page)
+      tooLarge = page.last
+      most = Math.max(1, Math.min(Math.floor(most / 2), this.#fitting()))
+    }
   }
 
   async close(): Promise<void> {}
+
+  /** How many rows of the average size a batch has. */
+  #fitting(): number {
+    return Math.ceil(this.#batchBytes / this.#rowBytes)
+  }
+
+  /** `rows` is null if the page is too large: how large its rows are is known only when they have arrived. */
+  async #load(page: Portion<string>, tolerance: number): Promise<{ rows: RowBatch | null; count: number }> {
+    const { source, order } = this.#query
+    const selection = `${page.rows} ORDER BY ${orderBy(order)}`
+    const { rows, count, bytes } = await readLinesUpTo(source, selection, this.#batchBytes * tolerance)
+    if (count > 0) this.#rowBytes = bytes / count
+    return { rows, count }
+  }
 }
