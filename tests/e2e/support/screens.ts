@@ -150,7 +150,7 @@ export const SCREENS: readonly Screen[] = [
     name: 'the overview of a pipeline whose data is too old',
     path: '/pipelines/$id/overview',
     prepare: aStalePipeline,
-    shows: /The pipeline is disabled|Пайплайн отключён/,
+    shows: /The pipeline is disabled|Пайплайн выключен/,
   },
   { name: 'the order of marts that read marts', path: '/order', prepare: aFollower, shows: 'of_marts' },
   {

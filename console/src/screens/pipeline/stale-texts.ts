@@ -34,7 +34,7 @@ const causesEn: Readonly<Record<Code, string>> = {
 }
 
 const causesRu: Readonly<Record<Code, string>> = {
-  DISABLED: 'Пайплайн отключён',
+  DISABLED: 'Пайплайн выключен',
   PAUSED: 'Пайплайн на паузе',
   PAUSING: 'Пайплайн встаёт на паузу',
   NEVER_RUN: 'Пайплайн ещё не запускался',
