@@ -241,7 +241,8 @@ describe('the freshness of a mart', () => {
     await stand().open(page, `/pipelines/${id}/config`)
     const field = page.getByLabel('freshness', { exact: false }).first()
     await page
-      .getByText('Without a schedule: runs on request, and after the pipelines that it follows.')
+      // Visitors of one file share their preferences.
+      .getByText(/^(Without a schedule: runs on request|Без расписания: запускается по запросу)/)
       .waitFor()
     await field.fill('soon')
     await page
@@ -253,6 +254,6 @@ describe('the freshness of a mart', () => {
       .getByText(/must be "live" or a duration/)
       .first()
       .waitFor({ state: 'detached' })
-    await page.getByText('so that the data is at most 5m old').waitFor()
+    await page.getByText(/so that the data is at most 5m old|отставали не больше чем на 5m/).waitFor()
   })
 })
