@@ -109,7 +109,11 @@ function addDelivery(notifications: Command): void {
       'last delivery': ({ last_sent_at }) => moment(last_sent_at),
       pending: ({ pending }) => pending,
       dead: ({ dead }) => dead,
-      'last error': ({ last_error }) => last_error ?? '',
+      // A channel that has delivered since is not failing any more.
+      'last error': ({ last_error: error, last_error_at: failed, last_sent_at: sent }) =>
+        error === null || failed === null || (sent !== null && sent >= failed)
+          ? ''
+          : `${moment(failed)}: ${error}`,
     },
     none: 'No channels. Set VITRINA_CHANNELS for the API.',
   })

@@ -157,8 +157,7 @@ function shapeMistakes(check: Check): [string, string][] {
     check.type === 'relationship'
   )
     found.push(...columnMistakes(check as { column?: string; columns?: string[] }))
-  if (check.type === 'range' && check.min === undefined && check.max === undefined)
-    found.push(['min', 'is required, or max'])
+  if (check.type === 'range') found.push(...rangeMistakes(check))
   if (check.type === 'row_count') found.push(...countMistakes(check))
   if (check.type === 'relationship') found.push(...relationshipMistakes(check))
   if (check.on_failure === 'quarantine' && overOf(check) === 'mart')
@@ -180,6 +179,14 @@ function columnMistakes({
   if (one !== undefined && several !== undefined) return [['columns', 'cannot be combined with column']]
   return several !== undefined && new Set(several).size < several.length
     ? [['columns', 'must contain each column once']]
+    : []
+}
+
+/** Texts are compared by the type of their column, which is not known here. */
+function rangeMistakes({ min, max }: Extract<Check, { type: 'range' }>): [string, string][] {
+  if (min === undefined && max === undefined) return [['min', 'is required, or max']]
+  return typeof min === 'number' && typeof max === 'number' && min > max
+    ? [['max', 'must not be less than min']]
     : []
 }
 
@@ -312,10 +319,11 @@ export function addResults(a: readonly CheckResult[], b: readonly CheckResult[])
 
 /** What is wrong with a row that fails a check, as a sentence. */
 export function failureText(check: Check): string {
-  const names = checkedColumns(check).join(', ')
+  const columns = checkedColumns(check)
+  const names = columns.length > 1 ? `(${columns.join(', ')})` : columns.join('')
   switch (check.type) {
     case 'not_null':
-      return `${names} is NULL.`
+      return `${columns.join(' or ')} is NULL.`
     case 'unique':
       return `${names} occurs more than once.`
     case 'accepted_values':

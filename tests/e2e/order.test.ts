@@ -32,6 +32,16 @@ const box = (page: Page, name: string) =>
     .locator(':scope > li')
     .filter({ has: page.getByText(name, { exact: true }) })
 
+/** A long line may end with an ellipsis, but each one must be shown in its full height. */
+const linesCutOff = (page: Page) =>
+  graph(page)
+    .locator(':scope > li, :scope > li > *')
+    .evaluateAll((elements) =>
+      elements
+        .filter(({ scrollHeight, clientHeight }) => clientHeight > 0 && scrollHeight > clientHeight + 1)
+        .map(({ textContent }) => textContent),
+    )
+
 /** In one transaction, so that the runner of the stand sees only the result. */
 const failWithFollowerDue = () =>
   stand().database.query(`
@@ -52,6 +62,7 @@ describe('the run order', () => {
     await page.locator('[data-live=live]').waitFor()
     await failWithFollowerDue()
     await box(page, 'best_films').getByText('held back: film_dim_full failed').waitFor()
+    expect(await linesCutOff(page)).toEqual([])
     await stand().database.query('DELETE FROM etl.etl_due')
     await page.getByRole('link', { name: 'Open best_films' }).click()
     await page.waitForURL(new RegExp(`/pipelines/${follower}/overview`))
@@ -129,6 +140,9 @@ describe('the run order', () => {
       .locator('dt', { hasText: 'Published with' })
       .locator('+ dd', { hasText: 'film_dim_full' })
       .waitFor()
+    await stand().open(page, '/order')
+    await box(page, 'best_films').getByText('published with film_dim_full').waitFor()
+    expect(await linesCutOff(page)).toEqual([])
     await stand().open(page, `/pipelines/${follower}/config`)
     await page.getByRole('combobox', { name: / consistency$/ }).click()
     await page.getByRole('option', { name: 'By itself' }).click()

@@ -240,6 +240,10 @@ describe('the freshness of a mart', () => {
     const { page } = await browser().visitor()
     await stand().open(page, `/pipelines/${id}/config`)
     const field = page.getByLabel('freshness', { exact: false }).first()
+    await page
+      // Visitors of one file share their preferences.
+      .getByText(/^(Without a schedule: runs on request|Без расписания: запускается по запросу)/)
+      .waitFor()
     await field.fill('soon')
     await page
       .getByText(/must be "live" or a duration/)
@@ -250,5 +254,6 @@ describe('the freshness of a mart', () => {
       .getByText(/must be "live" or a duration/)
       .first()
       .waitFor({ state: 'detached' })
+    await page.getByText(/so that the data is at most 5m old|отставали не больше чем на 5m/).waitFor()
   })
 })

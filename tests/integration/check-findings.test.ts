@@ -5,6 +5,7 @@ import { type Check, failureText } from '../../src/model/check.js'
 const ROWS: Check[] = [
   { name: 'a', type: 'not_null', columns: ['title', 'rating'], on_failure: 'fail' },
   { name: 'b', type: 'unique', column: 'title', on_failure: 'fail' },
+  { name: 'bb', type: 'unique', columns: ['title', 'kind'], on_failure: 'fail' },
   { name: 'c', type: 'accepted_values', column: 'kind', values: ['a', 1, true], on_failure: 'fail' },
   {
     ...{ name: 'd', type: 'accepted_values', column: 'kind', on_failure: 'fail' },
@@ -27,6 +28,14 @@ describe('What a check found', () => {
       expect(findingText(finding, 'ru')).toMatch(CYRILLIC)
     },
   )
+
+  it('names several columns together', () => {
+    expect(ROWS.slice(0, 3).map(failureText)).toEqual([
+      'title or rating is NULL.',
+      'title occurs more than once.',
+      '(title, kind) occurs more than once.',
+    ])
+  })
 
   const count = (fields: object) =>
     ({ name: 'rows', type: 'row_count', on_failure: 'warn', ...fields }) as Check

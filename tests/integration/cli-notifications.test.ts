@@ -116,3 +116,21 @@ describe('notification rules in files', () => {
     expect(stderr).toMatch(/wrong\.yaml:\d+/)
   })
 })
+
+describe('the list of channels', () => {
+  it('shows the last error with its time, and no longer once the channel has delivered', async () => {
+    const { vitrina, database } = stand()
+    const add = (status: string, error: string | null, at: string) =>
+      database.query(
+        `INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, status, attempts, last_error, attempted_at, settled_at)
+         VALUES (gen_random_uuid(), 'any', 'hook', 'failed', $1, 1, $2, $3::timestamptz, $3::timestamptz)`,
+        [status, error, at],
+      )
+    await add('DEAD', 'responded with 503.', '2026-01-01 10:00Z')
+    expect((await vitrina('notifications', 'channels')).stdout).toMatch(
+      /hook .* 2026-01-01 10:00:00Z: responded with 503\./,
+    )
+    await add('SENT', null, '2026-01-01 10:05Z')
+    expect((await vitrina('notifications', 'channels')).stdout).not.toContain('503')
+  })
+})

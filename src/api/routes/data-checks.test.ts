@@ -68,6 +68,7 @@ describe('the checks of a pipeline', () => {
     ['an unknown field', { ...RANGE, maximum: 3 }, 'checks.0.maximum', 'Unknown field'],
     ['an unknown reaction', { ...RANGE, on_failure: 'explode' }, 'checks.0.on_failure', '"warn"'],
     ['no limit', { ...RANGE, min: undefined, max: undefined }, 'checks.0.min', 'is required, or max'],
+    ['limits in the wrong order', { ...RANGE, min: 5, max: 1 }, 'checks.0.max', 'must not be less than min'],
     ['no column', { name: 'n', type: 'not_null' }, 'checks.0.column', 'is required'],
     [
       'both column and columns',

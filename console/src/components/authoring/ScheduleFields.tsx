@@ -64,7 +64,7 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
             </Preset>
           ))}
         </Group>
-        <Coming schedule={spec.schedule_interval} zone={spec.schedule_timezone} />
+        <Coming spec={spec} />
         <OrderFields {...{ spec, inspection, onChange }} />
       </div>
     </Panel>
@@ -109,11 +109,16 @@ function Preset({ value, spec, onChange, children }: PresetProps) {
 }
 
 /** The schedule in words, and its next runs in its own time zone. */
-export function Coming({ schedule, zone }: { readonly schedule: string | null; readonly zone: string }) {
+export function Coming({ spec }: { readonly spec: FieldsProps['spec'] }) {
   const texts = useTexts(scheduleTexts)
+  const { schedule_interval: schedule, schedule_timezone: zone, freshness, after } = spec
   const [asked] = useDebouncedValue(schedule?.trim() ?? '', PAUSE_MS)
   const { data, error } = useQuery(comingRunsQuery(asked, zone))
-  if (asked === '') return <p className={styles.note}>{texts.byHand}</p>
+  if (asked === '') {
+    if (freshness === 'live') return null
+    const unlimited = after === 'none' ? texts.byHand : texts.followed
+    return <p className={styles.note}>{freshness === null ? unlimited : texts.limited(freshness)}</p>
+  }
   if (error !== null) return <ProblemCard error={error} />
   if (data === undefined) return <RunsToCome />
   if (!data.valid) return null

@@ -6,6 +6,9 @@ export const scheduleTexts = defineTexts(
     schedule: 'Interval',
     scheduleHint: 'An interval (15m, PT1H) or a cron expression (0 6 * * *).',
     byHand: 'Runs only on request.',
+    followed: 'Without a schedule: runs on request, and after the pipelines that it follows.',
+    limited: (limit: string) =>
+      `Without a schedule: runners decide when to run, so that the data is at most ${limit} old.`,
     none: 'No schedule',
     presets: 'Common schedules',
     preset: {
@@ -31,6 +34,9 @@ export const scheduleTexts = defineTexts(
     schedule: 'Интервал',
     scheduleHint: 'Интервал (15m, PT1H) или выражение cron (0 6 * * *).',
     byHand: 'Запускается только по запросу.',
+    followed: 'Без расписания: запускается по запросу и после пайплайнов, за которыми следует.',
+    limited: (limit: string) =>
+      `Без расписания: когда запускать, решают раннеры, чтобы данные отставали не больше чем на ${limit}.`,
     none: 'Без расписания',
     presets: 'Типовые расписания',
     preset: {

@@ -24,10 +24,11 @@ interface Sentence {
 }
 
 function sentences({ definition, message, observed }: Finding): Sentence[] {
-  const names = namesOf(definition).join(', ')
+  const columns = namesOf(definition)
+  const names = columns.length > 1 ? `(${columns.join(', ')})` : columns.join('')
   switch (definition.type) {
     case 'not_null':
-      return [{ en: `${names} is NULL.`, ru: `NULL в ${names}.` }]
+      return [{ en: `${columns.join(' or ')} is NULL.`, ru: `NULL в ${columns.join(' или ')}.` }]
     case 'unique':
       return [{ en: `${names} occurs more than once.`, ru: `${names} встречается больше одного раза.` }]
     case 'accepted_values': {
@@ -39,11 +40,11 @@ function sentences({ definition, message, observed }: Finding): Sentence[] {
       return [rangeSentence(names, definition)]
     case 'relationship': {
       const to = definition.to_columns ?? (definition.to_column == null ? null : [definition.to_column])
-      const columns = (to ?? namesOf(definition)).join(', ')
+      const toNames = (to ?? columns).join(', ')
       return [
         {
-          en: `${names} has no row in ${definition.to} (${columns}).`,
-          ru: `Для ${names} нет строки в ${definition.to} (${columns}).`,
+          en: `${names} has no row in ${definition.to} (${toNames}).`,
+          ru: `Для ${names} нет строки в ${definition.to} (${toNames}).`,
         },
       ]
     }

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { OrderGraph, OrderNode } from '../../api/wire.js'
 import { curve, layOut } from '../../components/charts/graph-layout.js'
-import { NodeBox } from './NodeBox.js'
+import { NodeBox, type Place } from './NodeBox.js'
 import styles from './order.module.css'
 
 interface Props {
@@ -10,23 +10,30 @@ interface Props {
   readonly label: string
 }
 
-/** The same numbers as in order.module.css. */
-const WIDTH = 236
+/** The same number as in order.module.css. */
+const WIDTH = 264
 const HEIGHT = 92
+/** Of the line that names the members of its group. */
+const GROUP_HEIGHT = 24
 const MARGIN = 20
+
+function heightOf({ group }: OrderNode): number {
+  return group === null ? HEIGHT : HEIGHT + GROUP_HEIGHT
+}
 
 export function Drawing({ nodes, edges, label }: Props) {
   const layout = useMemo(
     () =>
       layOut(
-        nodes.map(({ id }) => ({ id, width: WIDTH, height: HEIGHT })),
+        nodes.map((node) => ({ id: node.id, width: WIDTH, height: heightOf(node) })),
         edges,
       ),
     [nodes, edges],
   )
-  const placeOf = (id: string) => {
+  const heights = new Map(nodes.map((node) => [node.id, heightOf(node)]))
+  const placeOf = (id: string): Place => {
     const { x, y } = layout.places.get(id)!
-    return { x: x + MARGIN, y: y + MARGIN }
+    return { x: x + MARGIN, y: y + MARGIN, height: heights.get(id)! }
   }
   const size = { width: layout.width + 2 * MARGIN, height: layout.height + 2 * MARGIN }
   const inOrder = [...nodes].sort((a, b) => {
@@ -61,10 +68,10 @@ interface Point {
   readonly y: number
 }
 
-function right({ x, y }: Point): Point {
-  return { x: x + WIDTH, y: y + HEIGHT / 2 }
+function right({ x, y, height }: Place): Point {
+  return { x: x + WIDTH, y: y + height / 2 }
 }
 
-function left({ x, y }: Point): Point {
-  return { x, y: y + HEIGHT / 2 }
+function left({ x, y, height }: Place): Point {
+  return { x, y: y + height / 2 }
 }

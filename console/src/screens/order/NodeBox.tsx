@@ -1,4 +1,3 @@
-import { Flex } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { OrderNode } from '../../api/wire.js'
 import { Badge, type Tone } from '../../components/status/Badge.js'
@@ -8,10 +7,17 @@ import type { IconName } from '../../theme/icons.js'
 import styles from './order.module.css'
 import { orderTexts } from './texts.js'
 
+/** Where a box is drawn. */
+export interface Place {
+  readonly x: number
+  readonly y: number
+  readonly height: number
+}
+
 interface Props {
   readonly node: OrderNode
-  /** Where it is drawn; not given: in a list. */
-  readonly place?: { readonly x: number; readonly y: number }
+  /** Not given: in a list. */
+  readonly place?: Place
   /** The names of the pipelines before it, where no arrow shows them. */
   readonly follows?: string
 }
@@ -25,7 +31,7 @@ export function NodeBox({ node, place, follows = '' }: Props) {
       className={styles.box}
       data-tone={toneOf(node)}
       data-placed={place !== undefined || undefined}
-      style={place === undefined ? undefined : { left: place.x, top: place.y }}
+      style={place === undefined ? undefined : { left: place.x, top: place.y, height: place.height }}
     >
       <Link
         to="/pipelines/$id/overview"
@@ -47,10 +53,17 @@ export function NodeBox({ node, place, follows = '' }: Props) {
         )}
       </span>
       {follows === '' ? null : <span className="v-soft">{texts.follows(follows)}</span>}
-      {group === null ? null : (
-        <span className="v-soft">{texts.together(group.filter((one) => one !== name).join(', '))}</span>
-      )}
+      {group === null ? null : <Together names={group.filter((one) => one !== name).join(', ')} />}
     </li>
+  )
+}
+
+function Together({ names }: { readonly names: string }) {
+  const text = useTexts(orderTexts).together(names)
+  return (
+    <span className={`v-soft ${styles.together}`} title={text}>
+      {text}
+    </span>
   )
 }
 
@@ -63,21 +76,33 @@ const STATUSES: Readonly<Record<OrderNode['status'], { tone: Tone; icon: IconNam
   FAILED: { tone: 'bad', icon: 'cross' },
 }
 
-function State({ node: { status, enabled, due } }: { readonly node: OrderNode }) {
-  const texts = useTexts(orderTexts)
-  const waiting = due?.waiting ?? null
+/** One badge: two do not fit into a box that is drawn. */
+function State({ node }: { readonly node: OrderNode }) {
+  const { text, ...look } = useStateOf(node)
   return (
-    <Flex component="span" gap={4} wrap="wrap" miw={0}>
-      <Badge {...(enabled ? STATUSES[status] : { tone: 'rest', icon: 'ban' })}>
-        {enabled ? texts.statuses[status] : texts.disabled}
-      </Badge>
-      {due === null ? null : (
-        <Badge tone={isHeld(due) ? 'warn' : 'run'} icon={isHeld(due) ? 'warn' : 'clock'}>
-          {waiting === null ? texts.due : texts.held[waiting.code](waiting.upstream ?? '')}
-        </Badge>
-      )}
-    </Flex>
+    <span className={styles.state} title={text}>
+      <Badge {...look}>{text}</Badge>
+    </span>
   )
+}
+
+function useStateOf({ status, enabled, due }: OrderNode): { text: string; tone: Tone; icon: IconName } {
+  const texts = useTexts(orderTexts)
+  const own = enabled
+    ? { text: texts.statuses[status], ...STATUSES[status] }
+    : { text: texts.disabled, tone: 'rest' as const, icon: 'ban' as const }
+  if (due === null) return own
+  if (due.waiting === null) return { text: texts.due, tone: 'run', icon: 'clock' }
+  const { code, upstream } = due.waiting
+  const isActive = code === 'PIPELINE_ACTIVE'
+  if (isActive || code === 'PIPELINE_FAILED' || code === 'PIPELINE_PAUSED' || code === 'PIPELINE_DISABLED')
+    return { ...own, text: `${own.text} · ${isActive ? texts.dueAgain : texts.due}` }
+  const isStuck = isHeld(due)
+  return {
+    text: texts.held[code](upstream ?? ''),
+    tone: isStuck ? 'warn' : 'run',
+    icon: isStuck ? 'warn' : 'clock',
+  }
 }
 
 function isHeld(due: NonNullable<OrderNode['due']>): boolean {

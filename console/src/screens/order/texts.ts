@@ -10,6 +10,7 @@ export const orderTexts = defineTexts(
     follows: (names: string) => `follows ${names}`,
     open: (name: string) => `Open ${name}`,
     due: 'due',
+    dueAgain: 'due again',
     requested: 'requested',
     changed: (names: string) => `changed: ${names}`,
     held: {
@@ -17,10 +18,6 @@ export const orderTexts = defineTexts(
       UPSTREAM_FAILED: (name: string) => `held back: ${name} failed`,
       UPSTREAM_PAUSED: (name: string) => `held back: ${name} is paused`,
       UPSTREAM_HELD: (name: string) => `held back: ${name} is held back`,
-      PIPELINE_ACTIVE: () => 'due again after this run',
-      PIPELINE_FAILED: () => 'due, but failed',
-      PIPELINE_PAUSED: () => 'due, but paused',
-      PIPELINE_DISABLED: () => 'due, but disabled',
     },
     statuses: {
       IDLE: 'idle',
@@ -54,6 +51,7 @@ export const orderTexts = defineTexts(
     follows: (names: string) => `следует за ${names}`,
     open: (name: string) => `Открыть ${name}`,
     due: 'ждёт запуска',
+    dueAgain: 'запустится снова',
     requested: 'запрошен',
     changed: (names: string) => `изменились: ${names}`,
     held: {
@@ -61,10 +59,6 @@ export const orderTexts = defineTexts(
       UPSTREAM_FAILED: (name: string) => `удержан: сбой ${name}`,
       UPSTREAM_PAUSED: (name: string) => `удержан: ${name} на паузе`,
       UPSTREAM_HELD: (name: string) => `удержан: ${name} тоже удержан`,
-      PIPELINE_ACTIVE: () => 'запустится снова после этого запуска',
-      PIPELINE_FAILED: () => 'ждёт запуска, но завершился с ошибкой',
-      PIPELINE_PAUSED: () => 'ждёт запуска, но на паузе',
-      PIPELINE_DISABLED: () => 'ждёт запуска, но выключен',
     },
     statuses: {
       IDLE: 'простаивает',

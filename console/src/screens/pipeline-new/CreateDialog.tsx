@@ -137,7 +137,7 @@ function Happens({ spec, inspection }: Pick<Props, 'spec' | 'inspection'>) {
 function useSentences(spec: Spec, { validation }: Inspection): string[] {
   const texts = useTexts(newTexts)
   const format = useFormat()
-  const next = useNext(spec)
+  const starts = useStarts(spec)
   const key = spec.key_columns.length === 0 ? texts.keyOfTable : spec.key_columns.join(', ')
   const way = spec.mode === 'full' ? spec.full_strategy : spec.capture
   const steps = stepsOf(spec)
@@ -152,16 +152,21 @@ function useSentences(spec: Spec, { validation }: Inspection): string[] {
     steps.length === 0 ? null : texts.steps(steps.join(', ')),
     texts.mode[way],
     spec.deletes === 'sweep' || way === 'replace' || way === 'wal' ? texts.sweeps : texts.keeps,
-    spec.freshness === 'live'
-      ? texts.live
-      : spec.schedule_interval === null
-        ? texts.byHand
-        : next === null
-          ? null
-          : texts.scheduled(next),
+    ...starts,
     spec.enabled ? null : texts.disabled,
   ]
   return lines.filter((line) => line !== null)
+}
+
+/** What starts its runs. */
+function useStarts(spec: Spec): (string | null)[] {
+  const texts = useTexts(newTexts)
+  const next = useNext(spec)
+  const { freshness, schedule_interval: schedule, after } = spec
+  if (freshness === 'live') return [texts.live]
+  const limited = freshness === null ? null : texts.limited(freshness)
+  if (schedule !== null) return [next === null ? null : texts.scheduled(next), limited]
+  return [limited ?? (after === 'none' ? texts.byHand : texts.followed)]
 }
 
 /** The first scheduled run, in the time zone of the schedule. */

@@ -73,7 +73,7 @@ function RecentRuns({ line }: { readonly line: PipelineLine }) {
           [texts.lastRunTook, took === null ? null : format.duration(took)],
           [texts.lastRead, last === null ? null : <NumberText key="read" value={last.rows_read} />],
           [texts.lastWritten, last === null ? null : <NumberText key="written" value={last.rows_written} />],
-          [texts.nextRun, next === null ? texts.byHand : <TimeText key="next" at={next} as="moment" />],
+          [texts.nextRun, next === null ? texts.notPlanned : <TimeText key="next" at={next} as="moment" />],
         ]}
       />
       {last?.error ? (
@@ -122,7 +122,7 @@ function About({ pipeline }: { readonly pipeline: Pipeline }) {
           [
             texts.schedule,
             schedule_interval === null ? (
-              texts.byHand
+              texts.noSchedule
             ) : (
               <code key="schedule" className="v-mono">
                 {schedule_interval} {schedule_timezone}

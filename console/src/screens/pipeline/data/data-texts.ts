@@ -34,7 +34,7 @@ export const dataTexts = defineTexts(
       title: 'Rows require the role operator',
       text: 'Your token has the role viewer. Row values are shown to operators and administrators only.',
     },
-    empty: { title: 'The mart has no rows', text: 'The query returned no rows when the pipeline last ran.' },
+    empty: { title: 'The mart has no rows', text: 'The table exists, but it is empty.' },
     nothing: { title: 'No rows match the filter', text: 'Change or clear the filter to see rows.' },
     profile: 'Profile',
     profileFailed: 'The profile could not be computed',
@@ -105,7 +105,7 @@ export const dataTexts = defineTexts(
     },
     empty: {
       title: 'В витрине нет строк',
-      text: 'При последнем запуске пайплайна запрос не вернул ни одной строки.',
+      text: 'Таблица существует, но она пуста.',
     },
     nothing: {
       title: 'Нет строк, подходящих под фильтр',
