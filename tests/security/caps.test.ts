@@ -94,13 +94,15 @@ describe('clients that read old events', () => {
 
 describe('downloads', () => {
   it('are limited for each token and in all, with 429 and Retry-After', async () => {
-    const api = anApi(database.loginUrl('meta'))
+    // Its run must not be executed by the runner of another test.
+    const own = await aDatabase()
+    const api = anApi(own.loginUrl('meta'))
     await api.app.listen({ host: '127.0.0.1', port: 0 })
     const { port } = api.app.server.address() as AddressInfo
-    const { id } = await aPipeline(database)
+    const { id } = await aPipeline(own)
     const { run_id: runId } = (await api.post(`/pipelines/${id}/run`)).json()
     // More than the buffers of both sides hold.
-    await database.query(
+    await own.query(
       "INSERT INTO etl.etl_run_log (run_id, at, level, message) SELECT $1, now(), 'info', repeat('x', 3000) FROM generate_series(1, 8000)",
       [runId],
     )
