@@ -4,11 +4,13 @@ Started by a runner. What it needs arrives in one environment variable, with sec
 tasks get the secrets inside their serialized function, which is neither in the configuration nor in the UI of Spark.
 """
 
+import atexit
 import functools
 import io
 import json
 import os
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -44,8 +46,11 @@ def main():
     plan = found[0]["parts_plan"]
     access["pipeline"] = found[0]["pipeline_id"]
     parts = [row["part"] for row in meta.rows({"text": _OPEN, "values": ["run"]}, run)]
-    context = _context(access)
-    _watch(meta, run, plan)
+    # Executors fetch the package from there until the job ends.
+    folder = tempfile.mkdtemp(prefix="vitrina-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    context = _context(access, folder)
+    _watch(meta, run, plan, folder)
     files = [_files_of(segment["folder"]) for segment in plan["job"]["transforms"]]
     # Without secrets: Spark stores broadcast values in files.
     shared = context.broadcast({"plan": plan, "files": files})
@@ -57,7 +62,7 @@ def main():
     context.stop()
 
 
-def _context(access):
+def _context(access, folder):
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf()
@@ -65,18 +70,18 @@ def _context(access):
         conf.set(name, value)
     context = SparkContext(conf=conf)
     context.setLogLevel("WARN")
-    context.addPyFile(_package())
+    context.addPyFile(_package(folder))
     return context
 
 
-def _package():
+def _package(folder):
     """This package as a file that executors import from."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    path = os.path.join(tempfile.mkdtemp(prefix="vitrina-spark-"), "vitrina.zip")
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(folder, "vitrina.zip")
     with zipfile.ZipFile(path, "w") as archive:
-        for name in sorted(os.listdir(folder)):
+        for name in sorted(os.listdir(here)):
             if name.endswith(".py"):
-                archive.write(os.path.join(folder, name), "vitrina/" + name)
+                archive.write(os.path.join(here, name), "vitrina/" + name)
     return path
 
 
@@ -93,7 +98,7 @@ def _files_of(folder):
     return files
 
 
-def _watch(meta, run, plan):
+def _watch(meta, run, plan, folder):
     """Ends the driver when its run is lost: the runner that started it may be dead."""
 
     def is_ours():
@@ -113,6 +118,7 @@ def _watch(meta, run, plan):
             except psycopg.Error:
                 failures += 1
             if failures >= 3:
+                shutil.rmtree(folder, ignore_errors=True)
                 # Java ends when this process does.
                 os._exit(3)
 
