@@ -8,7 +8,7 @@ import { LAB } from './corpus/lab.js'
 
 /** Another seed every day; VITRINA_TEST_SEED repeats one. */
 const SEED = createHash('sha256').update(String(process.env.VITRINA_TEST_SEED)).digest().readInt32BE()
-const CHANGE_SETS = Number(process.env.VITRINA_FUZZ_CHANGE_SETS ?? (ALL_CASES ? 5_000 : 60))
+const CHANGE_SETS = Number(process.env.VITRINA_TEST_FUZZ_CHANGE_SETS ?? (ALL_CASES ? 5_000 : 60))
 
 const FAULTS: readonly Fault[] = ['no guards', 'nothing opaque', 'no old images']
 
