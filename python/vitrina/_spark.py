@@ -4,16 +4,13 @@ Started by a runner. What it needs arrives in one environment variable, with sec
 tasks get the secrets inside their serialized function, which is neither in the configuration nor in the UI of Spark.
 """
 
-import atexit
 import functools
 import io
 import json
 import os
 import re
-import shutil
 import socket
 import sys
-import tempfile
 import threading
 import time
 import zipfile
@@ -46,11 +43,8 @@ def main():
     plan = found[0]["parts_plan"]
     access["pipeline"] = found[0]["pipeline_id"]
     parts = [row["part"] for row in meta.rows({"text": _OPEN, "values": ["run"]}, run)]
-    # Executors fetch the package from there until the job ends.
-    folder = tempfile.mkdtemp(prefix="vitrina-spark-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    context = _context(access, folder)
-    _watch(meta, run, plan, folder)
+    context = _context(access)
+    _watch(meta, run, plan)
     files = [_files_of(segment["folder"]) for segment in plan["job"]["transforms"]]
     # Without secrets: Spark stores broadcast values in files.
     shared = context.broadcast({"plan": plan, "files": files})
@@ -62,7 +56,7 @@ def main():
     context.stop()
 
 
-def _context(access, folder):
+def _context(access):
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf()
@@ -70,12 +64,13 @@ def _context(access, folder):
         conf.set(name, value)
     context = SparkContext(conf=conf)
     context.setLogLevel("WARN")
-    context.addPyFile(_package(folder))
+    context.addPyFile(_package(context._temp_dir))
     return context
 
 
 def _package(folder):
-    """This package as a file that executors import from."""
+    """This package as a file that executors import from, in the folder of the job: Java removes it, also when the runner
+    ends the driver."""
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(folder, "vitrina.zip")
     with zipfile.ZipFile(path, "w") as archive:
@@ -98,7 +93,7 @@ def _files_of(folder):
     return files
 
 
-def _watch(meta, run, plan, folder):
+def _watch(meta, run, plan):
     """Ends the driver when its run is lost: the runner that started it may be dead."""
 
     def is_ours():
@@ -118,7 +113,6 @@ def _watch(meta, run, plan, folder):
             except psycopg.Error:
                 failures += 1
             if failures >= 3:
-                shutil.rmtree(folder, ignore_errors=True)
                 # Java ends when this process does.
                 os._exit(3)
 
