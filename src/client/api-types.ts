@@ -668,7 +668,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the quarantined rows of a pipeline, newest first.
+         * List the quarantined rows of a pipeline, newest first. A viewer gets them without values.
          * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdQuarantine"];
@@ -1048,7 +1048,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the quarantined rows of all pipelines, newest first.
+         * List the quarantined rows of all pipelines, newest first. A viewer gets them without values.
          * @description Requires the role viewer.
          */
         get: operations["getQuarantine"];
@@ -3861,14 +3861,14 @@ export interface components {
             pipeline_id: string;
             /** @description Its name. */
             pipeline_name: string;
-            /** @description Why the target rejected it. Removed after the row is replayed or discarded. */
+            /** @description Why the target rejected it; for a viewer without the message, which quotes values. Removed after the row is replayed or discarded. */
             reason: string;
             /** @description When the target rejected it. */
             refused_at: string;
-            /** @description The row as read from the source, as text. Empty after the row is replayed or discarded. */
+            /** @description The row as read from the source, as text. Empty after the row is replayed or discarded. null: reading rows requires the role operator. */
             row: {
                 [key: string]: string | null;
-            };
+            } | null;
             /** @description The run that read it. */
             run_id: string;
             /** @description When it was replayed or discarded. */
@@ -7161,16 +7161,16 @@ export interface operations {
                         pipeline_id: string;
                         /** @description Its name. */
                         pipeline_name: string;
-                        /** @description Why the target rejected it. Removed after the row is replayed or discarded. */
+                        /** @description Why the target rejected it; for a viewer without the message, which quotes values. Removed after the row is replayed or discarded. */
                         reason: string;
                         /** @description When the target rejected it. */
                         refused_at: string;
                         /** @description The run that retries it; null: the run after the current one. */
                         replay_run_id: string | null;
-                        /** @description The row as read from the source, as text. Empty after the row is replayed or discarded. */
+                        /** @description The row as read from the source, as text. Empty after the row is replayed or discarded. null: reading rows requires the role operator. */
                         row: {
                             [key: string]: string | null;
-                        };
+                        } | null;
                         /** @description The run that read it. */
                         run_id: string;
                         /** @description When it was replayed or discarded. */

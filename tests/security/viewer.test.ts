@@ -79,6 +79,30 @@ describe('a viewer', () => {
     expect([answer.statusCode, answer.json()]).toMatchObject([403, { needed_role: 'operator' }])
   })
 
+  it('lists quarantined rows without their values, and without a message that quotes them', async () => {
+    const { id } = await aPipeline(database)
+    const { run_id: runId } = (await api.post(`/pipelines/${id}/run`)).json()
+    await database.query(
+      `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate, check_name)
+       VALUES ($1, $2, '1', '{id,title}', '{1,canary}', 'invalid input syntax for type integer: "canary"', '22P02', NULL),
+              ($1, $2, '2', '{id,title}', '{2,canary}', 'title is canary, not one of a, b', NULL, 'known_title')`,
+      [id, runId],
+    )
+    for (const path of [`/pipelines/${id}/quarantine`, `/quarantine?pipeline_id=${id}`]) {
+      const seen = (await ask('operator', 'GET', path)).json().items
+      expect(seen).toMatchObject([
+        { key: '2', row: { title: 'canary' }, reason: 'title is canary, not one of a, b' },
+        { key: '1', row: { title: 'canary' }, reason: 'invalid input syntax for type integer: "canary"' },
+      ])
+      const hidden = await ask('viewer', 'GET', path)
+      expect(hidden.json().items).toMatchObject([
+        { key: '2', row: null, reason: 'Check "known_title" failed.' },
+        { key: '1', row: null, reason: 'The target rejected the row (SQLSTATE 22P02).' },
+      ])
+      expect(hidden.body).not.toContain('canary')
+    }
+  })
+
   it.each(['', '/status', '/state', '/runs', '/versions', '/lineage', '/quarantine'])(
     'finds no row at /pipelines/{id}%s',
     async (path) => {

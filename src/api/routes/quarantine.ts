@@ -39,7 +39,7 @@ function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
     {
       config: rule('viewer', {
         tag: TAG,
-        summary: 'List the quarantined rows of a pipeline, newest first.',
+        summary: 'List the quarantined rows of a pipeline, newest first. A viewer gets them without values.',
         problems: [404],
         links: ROW_LINKS,
       }),
@@ -47,7 +47,8 @@ function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
     },
     async (request, reply) => {
       const page = await quarantine.listOf(request.params.id, request.query)
-      return pageToWire(page, quarantinedToWire, { request, reply })
+      const { role } = request.caller!
+      return pageToWire(page, (row) => quarantinedToWire(row, role), { request, reply })
     },
   )
 
@@ -68,7 +69,10 @@ function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
         authorOf(request),
       )
       if (run !== null) request.events.runRequested(run)
-      return reply.code(202).send({ ...quarantinedToWire(row), replay_run_id: run?.id ?? null })
+      return reply.code(202).send({
+        ...quarantinedToWire(row, request.caller!.role),
+        replay_run_id: run?.id ?? null,
+      })
     },
   )
 
@@ -78,10 +82,10 @@ function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
       config: rule('operator', { tag: TAG, summary: 'Discard the row.', problems: [404, 409] }),
       schema: { params: byRow, body: noBody, response: { 200: quarantinedWire } },
     },
-    async (request) =>
-      quarantinedToWire(
-        await quarantine.discard(request.params.id, request.params.row_id, authorOf(request)),
-      ),
+    async (request) => {
+      const { id, row_id } = request.params
+      return quarantinedToWire(await quarantine.discard(id, row_id, authorOf(request)), request.caller!.role)
+    },
   )
 }
 
@@ -92,7 +96,8 @@ function fleetRoutes(app: Api, quarantine: QuarantineService): void {
     {
       config: rule('viewer', {
         tag: TAG,
-        summary: 'List the quarantined rows of all pipelines, newest first.',
+        summary:
+          'List the quarantined rows of all pipelines, newest first. A viewer gets them without values.',
       }),
       schema: { querystring: fleetQuarantineQuery, response: { 200: fleetQuarantinePage } },
     },
@@ -100,7 +105,7 @@ function fleetRoutes(app: Api, quarantine: QuarantineService): void {
       const { pipeline_id: pipelineId, ...filter } = request.query
       const rows = await quarantine.list({ ...filter, pipelineId })
       linkNext(request, reply, rows.page.nextCursor)
-      return heldRowsToWire(rows)
+      return heldRowsToWire(rows, request.caller!.role)
     },
   )
 

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import type { Role } from '../../model/access.js'
 import { QUARANTINE_STATUSES, type QuarantinedRow } from '../../model/history.js'
 import type { RowChoice, Settled, UnsettledRow } from '../../ports/quarantine-store.js'
 import type { HeldRows } from '../services/quarantine.js'
+import { quarantinedFor } from '../services/server-messages.js'
 import { pageOf, pageQuery } from './page.js'
 import { toWire } from './to-wire.js'
 
@@ -22,10 +24,15 @@ export const quarantinedWire = z
     key: z.string().describe('The key of the row.'),
     row: z
       .record(z.string(), z.string().nullable())
-      .describe('The row as read from the source, as text. Empty after the row is replayed or discarded.'),
+      .nullable()
+      .describe(
+        'The row as read from the source, as text. Empty after the row is replayed or discarded. null: reading rows requires the role operator.',
+      ),
     reason: z
       .string()
-      .describe('Why the target rejected it. Removed after the row is replayed or discarded.'),
+      .describe(
+        'Why the target rejected it; for a viewer without the message, which quotes values. Removed after the row is replayed or discarded.',
+      ),
     sqlstate: z.string().nullable().describe('The SQLSTATE of the rejection.'),
     check: z.string().nullable().describe('The data check that it failed. null: the target rejected it.'),
     refused_at: z.string().describe('When the target rejected it.'),
@@ -40,8 +47,8 @@ export const replayWire = quarantinedWire.extend({
     .describe('The run that retries it; null: the run after the current one.'),
 })
 
-export function quarantinedToWire(row: QuarantinedRow) {
-  return toWire(quarantinedWire, row, { id: String(row.id) })
+export function quarantinedToWire(row: QuarantinedRow, role: Role) {
+  return toWire(quarantinedWire, quarantinedFor(role, row), { id: String(row.id) })
 }
 
 export const fleetQuarantineQuery = listQuarantineQuery.extend({
@@ -52,8 +59,9 @@ export const fleetQuarantinePage = quarantinePage.extend({
   total: z.number().describe('The total number of rows.'),
 })
 
-export function heldRowsToWire({ page, total }: HeldRows): z.infer<typeof fleetQuarantinePage> {
-  return { items: page.items.map(quarantinedToWire), next_cursor: page.nextCursor, total }
+export function heldRowsToWire({ page, total }: HeldRows, role: Role): z.infer<typeof fleetQuarantinePage> {
+  const items = page.items.map((row) => quarantinedToWire(row, role))
+  return { items, next_cursor: page.nextCursor, total }
 }
 
 /** Strict: an ignored field would look like one that worked. */

@@ -1,5 +1,6 @@
 import type { Role } from '../../model/access.js'
 import { type ErrorCode, VitrinaError } from '../../model/errors.js'
+import type { QuarantinedRow } from '../../model/history.js'
 import type { Finding, Validation } from '../../model/validation.js'
 
 /*
@@ -30,6 +31,25 @@ export function validationFor(role: Role, validation: Validation): Validation {
   if (role !== 'viewer') return validation
   const { errors, warnings, ...rest } = validation
   return { ...rest, errors: errors.map(withoutWords), warnings: warnings.map(withoutWords) }
+}
+
+/** The values are those of the source, and the reason quotes them. */
+export interface ReadableRow extends Omit<QuarantinedRow, 'row'> {
+  /** Null: the reader may not see it. */
+  readonly row: QuarantinedRow['row'] | null
+}
+
+export function quarantinedFor(role: Role, row: QuarantinedRow): ReadableRow {
+  if (role !== 'viewer') return row
+  return { ...row, row: null, reason: reasonWithoutValues(row) }
+}
+
+function reasonWithoutValues({ check, sqlstate, settledAt, reason }: QuarantinedRow): string {
+  if (settledAt !== null) return reason
+  if (check !== null) return `Check "${check}" failed.`
+  return sqlstate === null
+    ? 'The target rejected the row.'
+    : `The target rejected the row (SQLSTATE ${sqlstate}).`
 }
 
 function withoutWords(finding: Finding): Finding {

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { pipelineActions, pipelineKey, quarantineQuery } from '../../api/pipeline.js'
 import { queryClient } from '../../api/query-client.js'
+import { useSession } from '../../api/session.js'
 import type { Pipeline, QuarantinedRow } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
 import { ConfirmDialog } from '../../components/actions/ConfirmDialog.js'
@@ -15,6 +16,7 @@ import { Scrollable } from '../../components/layout/Scrollable.js'
 import { Skeleton } from '../../components/layout/Skeleton.js'
 import { Badge } from '../../components/status/Badge.js'
 import { TimeText } from '../../components/text/TimeText.js'
+import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
@@ -94,6 +96,8 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
 
 function Row({ row }: { readonly row: QuarantinedRow }) {
   const texts = useTexts(qualityTexts)
+  const { needsRole } = useTexts(shared)
+  const { role } = useSession()
   const { pipeline_id: id, key } = row
   const [isAsked, ask] = useState(false)
   const settled = (done: string) => {
@@ -116,16 +120,20 @@ function Row({ row }: { readonly row: QuarantinedRow }) {
         <TimeText at={row.refused_at} as="moment" />
       </td>
       <td>
-        <details>
-          <summary>{texts.showRow}</summary>
-          <ul className={`${grid.keys} v-mono`}>
-            {Object.entries(row.row).map(([name, value]) => (
-              <li key={name}>
-                {name}: {value ?? 'null'}
-              </li>
-            ))}
-          </ul>
-        </details>
+        {row.row === null ? (
+          <span className="v-soft">{needsRole('operator', role)}</span>
+        ) : (
+          <details>
+            <summary>{texts.showRow}</summary>
+            <ul className={`${grid.keys} v-mono`}>
+              {Object.entries(row.row).map(([name, value]) => (
+                <li key={name}>
+                  {name}: {value ?? 'null'}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
       </td>
       <td>
         <Group gap={8}>

@@ -1,10 +1,12 @@
 import { Drawer, Flex, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useSession } from '../../api/session.js'
 import type { QuarantinedRow } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
 import { Panel } from '../../components/layout/Panel.js'
 import { TimeText } from '../../components/text/TimeText.js'
+import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { StatusBadge, useRowRefusals } from './cells.js'
 import styles from './quarantine.module.css'
@@ -98,6 +100,9 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 
 function Values({ row }: { readonly row: QuarantinedRow }) {
   const { row: texts } = useTexts(quarantineTexts)
+  const { needsRole } = useTexts(shared)
+  const { role } = useSession()
+  if (row.row === null) return <Panel title={texts.values}>{needsRole('operator', role)}</Panel>
   return (
     <Panel title={texts.values} isFlush>
       <table className={styles.values}>

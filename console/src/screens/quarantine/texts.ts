@@ -45,8 +45,8 @@ export const quarantineTexts = defineTexts(
     discardText: (n: number) =>
       pluralEn(
         n,
-        '# row stays out of the mart until it changes in the source. It remains listed here as discarded, with its values and the reason.',
-        '# rows stay out of the mart until they change in the source. They remain listed here as discarded, with their values and the reasons.',
+        '# row stays out of the mart until it changes in the source. It remains listed here as discarded; its values and the reason are deleted.',
+        '# rows stay out of the mart until they change in the source. They remain listed here as discarded; their values and the reasons are deleted.',
       ),
     discardOf: (n: number, name: string) => `${pluralEn(n, '# row', '# rows')} of ${name}`,
     discardFleet: 'of all pipelines',
@@ -134,9 +134,9 @@ export const quarantineTexts = defineTexts(
     discardText: (n: number) =>
       pluralRu(
         n,
-        '# строка не попадёт в витрину, пока не изменится в источнике. Она останется в списке отброшенных со значениями и причиной.',
-        '# строки не попадут в витрину, пока не изменятся в источнике. Они останутся в списке отброшенных со значениями и причинами.',
-        '# строк не попадут в витрину, пока не изменятся в источнике. Они останутся в списке отброшенных со значениями и причинами.',
+        '# строка не попадёт в витрину, пока не изменится в источнике. Она останется в списке отброшенных, но её значения и причина будут удалены.',
+        '# строки не попадут в витрину, пока не изменятся в источнике. Они останутся в списке отброшенных, но их значения и причины будут удалены.',
+        '# строк не попадут в витрину, пока не изменятся в источнике. Они останутся в списке отброшенных, но их значения и причины будут удалены.',
       ),
     discardOf: (n: number, name: string) => `${name}: ${pluralRu(n, '# строка', '# строки', '# строк')}`,
     discardFleet: 'всех пайплайнов',
