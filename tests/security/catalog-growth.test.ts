@@ -37,7 +37,9 @@ const CATALOGS = ['pg_attribute', 'pg_depend', 'pg_class', 'pg_type', 'pg_rewrit
 /** Autovacuum would free the dead rows that the test counts, and later ones would take their place. */
 async function keepDeadRows(): Promise<void> {
   const settings = CATALOGS.map((name) => `ALTER TABLE pg_catalog.${name} SET (autovacuum_enabled = false)`)
-  await database.query(`SET allow_system_table_mods = on; ${settings.join('; ')}; RESET allow_system_table_mods`)
+  await database.query(
+    `SET allow_system_table_mods = on; ${settings.join('; ')}; RESET allow_system_table_mods`,
+  )
 }
 
 const open = async (): Promise<ClosableGuardSession> =>
