@@ -23,9 +23,11 @@ import type { SinkModule } from '../sinks/index.js'
 import { SparkEngine } from '../spark/spark-engine.js'
 import { Database } from '../store/database.js'
 import { requireMigrated } from '../store/migrate.js'
+import { DueRunsRepository } from '../store/runs/due-runs.repository.js'
 import { PartQueueRepository } from '../store/runs/part-queue.repository.js'
 import { RunLogWriter } from '../store/runs/run-log.js'
 import { RunQueueRepository } from '../store/runs/run-queue.repository.js'
+import { RunnerRegistryRepository } from '../store/runs/runner-registry.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { CaptureEvents } from '../telemetry/capture-events.js'
 import { Events } from '../telemetry/events.js'
@@ -194,6 +196,7 @@ function managerOf(
   const leaseSeconds = settings.RUNNER_LEASE_SECONDS
   const queue = new RunQueueRepository(database, databaseNames(writerUrl, settings.connections))
   const parts = new PartQueueRepository(database)
+  const dueRuns = new DueRunsRepository(database)
   const shared = { queue, parts, transfers, events, leaseSeconds }
   const worker = new PartWorker({
     ...shared,
@@ -205,11 +208,13 @@ function managerOf(
   return new PipelineManager({
     runner,
     queue,
+    dueRuns,
+    registry: new RunnerRegistryRepository(database),
     parts,
     worker,
     events,
     dispatcher: new PipelineDispatcher(executorParts, new PipelineExecutor(executorParts)),
-    scheduler: new Scheduler(queue, events),
+    scheduler: new Scheduler(dueRuns, events),
     wakeups: new NotifyWakeups(writerUrl),
     pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
     leaseSeconds,

@@ -8,11 +8,8 @@ import type {
   Progress,
   Release,
   RunEnd,
-  RunnerInfo,
   RunPlan,
   RunTotals,
-  ScheduledPipeline,
-  StalledRun,
 } from '../model/claim.js'
 import type { HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
 
@@ -52,8 +49,6 @@ export interface RunQueue {
   reads(claim: Claim, tables: readonly { readonly schema: string; readonly table: string }[]): Promise<void>
   /** A live pipeline has committed changes in another database: its followers are due. */
   changed(claim: Claim): Promise<void>
-  /** Requests the runs of followers that are due; returns their ids. Any runner may do so at any moment. */
-  requestDue(): Promise<string[]>
   /**
    * Records a batch and renews the lease, last before the batch is committed. With `session`, inside the transaction
    * of the batch.
@@ -100,15 +95,4 @@ export interface RunQueue {
    * the run.
    */
   release(claims: readonly Claim[], release: Release): Promise<readonly boolean[]>
-  /** Pipelines whose schedule has to be checked, with the time of the database. */
-  dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
-  /** Sets the next time, and requests a run if `start`. False: another runner did it first. */
-  reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean>
-  /** Requests runs of pipelines whose data would become too old. Returns their names. */
-  requestByFreshness(): Promise<string[]>
-  /** A heartbeat, shown in the list of runners. */
-  heartbeat(runner: RunnerInfo): Promise<void>
-  gone(runnerId: string): Promise<void>
-  /** Marks queued runs that no live runner takes. Each is returned once, to one runner. */
-  markStalled(): Promise<StalledRun[]>
 }

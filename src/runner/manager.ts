@@ -4,8 +4,10 @@ import { failpoint } from '../model/failpoints.js'
 import type { PartClaim } from '../model/part.js'
 import { isLive } from '../model/pipeline.js'
 import { freeSlots } from '../model/tag-slots.js'
+import type { DueRuns } from '../ports/due-runs.js'
 import type { PartQueue } from '../ports/part-queue.js'
 import type { RunQueue } from '../ports/run-queue.js'
+import type { RunnerRegistry } from '../ports/runner-registry.js'
 import type { Wakeups } from '../ports/wakeups.js'
 import type { Events } from '../telemetry/events.js'
 import type { PipelineDispatcher } from './dispatcher.js'
@@ -15,6 +17,8 @@ import type { Scheduler } from './scheduler.js'
 export interface ManagerParts {
   readonly runner: RunnerInfo
   readonly queue: RunQueue
+  readonly dueRuns: DueRuns
+  readonly registry: RunnerRegistry
   readonly dispatcher: PipelineDispatcher
   readonly parts: PartQueue
   readonly worker: PartWorker
@@ -67,7 +71,7 @@ export class PipelineManager {
 
   /** R3.3 for a runner: the current batches finish, their checkpoints are kept, the runs are handed back. */
   async stop(): Promise<void> {
-    const { dispatcher, worker, wakeups, queue, runner, events, graceMs } = this.#parts
+    const { dispatcher, worker, wakeups, registry, runner, events, graceMs } = this.#parts
     this.#stopping = true
     dispatcher.stop()
     this.#wake()
@@ -81,7 +85,7 @@ export class PipelineManager {
     clearInterval(this.#pulse)
     await this.#beating
     await wakeups.stop()
-    await queue.gone(runner.id).catch(() => {})
+    await registry.gone(runner.id).catch(() => {})
     events.runnerStopped(runner)
   }
 
@@ -123,7 +127,7 @@ export class PipelineManager {
   /** Requests the runs of pipelines whose upstreams have changed rows. */
   async #follow(): Promise<void> {
     failpoint('order.deciding')
-    const requested = await this.#parts.queue.requestDue()
+    const requested = await this.#parts.dueRuns.requestDue()
     failpoint('order.requested')
     if (requested.length > 0) this.#parts.events.followersRequested(requested)
   }
@@ -170,7 +174,7 @@ export class PipelineManager {
 
   async #beat(): Promise<void> {
     if (performance.now() - this.#heartbeatAt < HEARTBEAT_MS) return
-    await this.#parts.queue.heartbeat(this.#parts.runner)
+    await this.#parts.registry.heartbeat(this.#parts.runner)
     this.#heartbeatAt = performance.now()
     this.#parts.events.heartbeat()
     await this.#reportStalled()
@@ -178,9 +182,9 @@ export class PipelineManager {
 
   /** A runner that takes everything knows without asking that no run is left out. */
   async #reportStalled(): Promise<void> {
-    const { runner, queue, events } = this.#parts
+    const { runner, registry, events } = this.#parts
     if (runner.tags === null) return
-    for (const run of await queue.markStalled()) events.runStalled(run)
+    for (const run of await registry.markStalled()) events.runStalled(run)
   }
 
   #nap(): Promise<void> {

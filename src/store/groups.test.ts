@@ -48,7 +48,7 @@ const claim = () => on.queue.claim('r', LEASE)
 const namesOf = (one: Claim | null) => (one?.group ?? []).map(({ pipeline }) => pipeline.name)
 
 async function requested(): Promise<string[]> {
-  await on.queue.requestDue()
+  await on.dueRuns.requestDue()
   const rows = await on.database.query<{ name: string }>(
     "SELECT name FROM etl.etl_pipelines WHERE status = 'RUN_REQUESTED' ORDER BY name",
   )

@@ -73,7 +73,7 @@ async function end(
 
 /** Decides and starts. */
 async function next(): Promise<string[]> {
-  await on.queue.requestDue()
+  await on.dueRuns.requestDue()
   return start()
 }
 
@@ -153,7 +153,7 @@ describe('the order of pipelines', () => {
   it('runs a follower again for a change during its run, and only once for a change while it was queued', async () => {
     await graph({ a: [], b: ['a'] })
     await run('a')
-    await on.queue.requestDue()
+    await on.dueRuns.requestDue()
     await request('a')
     await start()
     await end('a')
@@ -162,7 +162,7 @@ describe('the order of pipelines', () => {
     expect(await next()).toEqual(['b'])
     await end('b')
     await run('a')
-    await on.queue.requestDue()
+    await on.dueRuns.requestDue()
     await run2('a')
     expect(await start()).toEqual(['b'])
     await end('b')
@@ -181,7 +181,7 @@ describe('the order of pipelines', () => {
   it('requests one run when two runners decide at the same moment', async () => {
     await graph({ a: [], b: ['a'], c: ['a'], d: ['a'] })
     await run('a')
-    const requested = await Promise.all(Array.from({ length: 8 }, () => on.queue.requestDue()))
+    const requested = await Promise.all(Array.from({ length: 8 }, () => on.dueRuns.requestDue()))
     expect(requested.flat()).toHaveLength(3)
     expect(await start()).toEqual(['b', 'c', 'd'])
     const [row] = await on.database.query<{ count: number }>(

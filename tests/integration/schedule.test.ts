@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Scheduler } from '../../src/runner/scheduler.js'
 import { Database } from '../../src/store/database.js'
-import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
+import { DueRunsRepository } from '../../src/store/runs/due-runs.repository.js'
 import { Events } from '../../src/telemetry/events.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { createMeter } from '../../src/telemetry/meter.js'
@@ -29,7 +29,7 @@ function aScheduler(): Scheduler {
     format: 'json',
     destination: { write: (line) => void lines.push(JSON.parse(line)) },
   })
-  return new Scheduler(new RunQueueRepository(pool), new Events(log, createMeter({ version: 'test' })))
+  return new Scheduler(new DueRunsRepository(pool), new Events(log, createMeter({ version: 'test' })))
 }
 
 async function makeDue(ago = '1 second'): Promise<void> {

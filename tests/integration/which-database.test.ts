@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { Database } from '../../src/store/database.js'
-import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
+import { RunnerRegistryRepository } from '../../src/store/runs/runner-registry.repository.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -112,11 +112,11 @@ it('a comparison names the target, where the mart may not be read', async () => 
   ])
 })
 
-it('the queue of the runner names the meta store', async () => {
+it('the registry of runners names the meta store', async () => {
   const own = await aDatabase()
   await own.query('REVOKE INSERT ON etl.etl_runners FROM vitrina_writer')
   const database = new Database(own.loginUrl('writer'), { name: 'vitrina-runner', size: 1 })
-  const heartbeat = new RunQueueRepository(database).heartbeat({
+  const heartbeat = new RunnerRegistryRepository(database).heartbeat({
     id: 'one',
     host: 'here',
     pid: 1,

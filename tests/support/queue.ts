@@ -1,7 +1,9 @@
 import type { BatchRecord, Claim } from '../../src/model/claim.js'
 import { NO_ROWS } from '../../src/model/run.js'
 import { Database } from '../../src/store/database.js'
+import { DueRunsRepository } from '../../src/store/runs/due-runs.repository.js'
 import { RunQueueRepository } from '../../src/store/runs/run-queue.repository.js'
+import { RunnerRegistryRepository } from '../../src/store/runs/runner-registry.repository.js'
 import { aPipeline, type PipelineOverrides } from './builders.js'
 import { closeAtEnd } from './close-at-end.js'
 import { aDatabase, type TestDatabase } from './database.js'
@@ -10,9 +12,13 @@ export const LEASE = 30
 
 /** What a runner uses, with its login. */
 export function aRunQueue(database: TestDatabase): RunQueueRepository {
+  return new RunQueueRepository(aRunnerPool(database))
+}
+
+export function aRunnerPool(database: TestDatabase): Database {
   const pool = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 10 })
   closeAtEnd(() => pool.close())
-  return new RunQueueRepository(pool)
+  return pool
 }
 
 export type Queue = Awaited<ReturnType<typeof aQueue>>
@@ -20,7 +26,10 @@ export type Queue = Awaited<ReturnType<typeof aQueue>>
 /** The run queue of a runner, in its own database, with helpers that inspect and change it directly. */
 export async function aQueue() {
   const database = await aDatabase()
-  const queue = aRunQueue(database)
+  const pool = aRunnerPool(database)
+  const queue = new RunQueueRepository(pool)
+  const dueRuns = new DueRunsRepository(pool)
+  const registry = new RunnerRegistryRepository(pool)
 
   const setStatus = (id: string, status: string) =>
     database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])
@@ -49,7 +58,7 @@ export async function aQueue() {
     const sql = 'SELECT *, finished_at IS NOT NULL AS finished FROM etl.etl_runs WHERE id = $1'
     return (await database.query(sql, [runId]))[0]
   }
-  return { database, queue, setStatus, aRequest, aClaim, expireLease, pipelineOf, runOf }
+  return { database, queue, dueRuns, registry, setStatus, aRequest, aClaim, expireLease, pipelineOf, runOf }
 }
 
 export const aBatch: BatchRecord = {

@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../tests/support/api.js'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
-import { aRunQueue } from '../../../tests/support/queue.js'
+import { aRunnerPool, aRunQueue } from '../../../tests/support/queue.js'
 import type { Claim } from '../../model/claim.js'
 import { NO_ROWS } from '../../model/run.js'
 import type { RunQueueRepository } from '../../store/runs/run-queue.repository.js'
+import { RunnerRegistryRepository } from '../../store/runs/runner-registry.repository.js'
 import { runnersWire } from '../schemas/history.js'
 import { batchPage, runDetailWire, runPage } from '../schemas/run.js'
 
@@ -77,9 +78,10 @@ describe('runs', () => {
 describe('GET /runners', () => {
   it('lists runners and the pipelines they hold', async () => {
     const slots = { concurrency: 4, tags: { heavy: 1, '*': 3 }, connectionLimits: { main: 20 } }
-    await queue.heartbeat({ id: 'runner-1', host: 'a', pid: 1, version: '1', ...slots })
-    await queue.heartbeat({ id: 'runner-2', host: 'b', pid: 2, version: '1', ...slots })
-    await queue.gone('runner-2')
+    const registry = new RunnerRegistryRepository(aRunnerPool(database))
+    await registry.heartbeat({ id: 'runner-1', host: 'a', pid: 1, version: '1', ...slots })
+    await registry.heartbeat({ id: 'runner-2', host: 'b', pid: 2, version: '1', ...slots })
+    await registry.gone('runner-2')
     const claim = await aClaim()
     const { items } = runnersWire.strict().parse((await api.get('/runners')).json())
     expect(items.map((runner) => [runner.id, runner.stopped_at === null])).toEqual([

@@ -177,9 +177,9 @@ describe('why a run waits', () => {
   it('names a missing runner, tags that no runner takes, and a connection at its limit', async () => {
     const id = await on.aRequest({ tags: ['heavy'], sourceConnection: 'crm' })
     expect(await waiting(id)).toEqual({ code: 'NO_RUNNER' })
-    await on.queue.heartbeat(runner('one', { '*': 4, heavy: 0 }, { crm: 1 }))
+    await on.registry.heartbeat(runner('one', { '*': 4, heavy: 0 }, { crm: 1 }))
     expect(await waiting(id)).toEqual({ code: 'NO_RUNNER_FOR_TAGS', tags: ['heavy'] })
-    await on.queue.heartbeat(runner('two', { heavy: 1 }))
+    await on.registry.heartbeat(runner('two', { heavy: 1 }))
     expect(await waiting(id)).toBeNull()
     const held = await claim()
     const next = await on.aRequest({ tags: ['heavy'], sourceConnection: 'crm' })
@@ -189,20 +189,20 @@ describe('why a run waits', () => {
 
   it('a runner that stopped does not count', async () => {
     const id = await on.aRequest()
-    await on.queue.heartbeat(runner('one', null))
+    await on.registry.heartbeat(runner('one', null))
     expect(await waiting(id)).toBeNull()
-    await on.queue.gone('one')
+    await on.registry.gone('one')
     expect(await waiting(id)).toEqual({ code: 'NO_RUNNER' })
   })
 
   it('a stalled run is marked once, and not before a runner had time to start', async () => {
     const id = await on.aRequest({ tags: ['heavy'] })
     await on.aRequest()
-    await on.queue.heartbeat(runner('one', { '*': 4, heavy: 0 }))
-    expect(await on.queue.markStalled()).toEqual([])
+    await on.registry.heartbeat(runner('one', { '*': 4, heavy: 0 }))
+    expect(await on.registry.markStalled()).toEqual([])
     await on.database.query("UPDATE etl.etl_pipelines SET requested_at = requested_at - interval '1 minute'")
-    expect(await on.queue.markStalled()).toMatchObject([{ pipelineId: id, tags: ['heavy'] }])
-    expect(await on.queue.markStalled()).toEqual([])
+    expect(await on.registry.markStalled()).toMatchObject([{ pipelineId: id, tags: ['heavy'] }])
+    expect(await on.registry.markStalled()).toEqual([])
     const events = await on.database.query("SELECT data FROM etl.etl_events WHERE kind = 'run.stalled'")
     expect(events).toEqual([{ data: { tags: ['heavy'] } }])
     const taken = await claim({ free: { heavy: 1 } })

@@ -128,16 +128,16 @@ describe('what is recorded with the end of a run', () => {
 describe('R3.5 a schedule', () => {
   it('starts one run when two runners see the same tick', async () => {
     const { id } = await aPipeline(on.database, { scheduleInterval: '1 minute' })
-    const { pipelines } = await on.queue.dueSchedules()
+    const { pipelines } = await on.dueRuns.dueSchedules()
     const [due] = pipelines
     const next = '2030-01-01T00:00:00Z'
     const won = await Promise.all([
-      on.queue.reschedule(due!, next, true),
-      on.queue.reschedule(due!, next, true),
+      on.dueRuns.reschedule(due!, next, true),
+      on.dueRuns.reschedule(due!, next, true),
     ])
     expect(won.sort()).toEqual([false, true])
     const runs = await on.database.query('SELECT trigger FROM etl.etl_runs WHERE pipeline_id = $1', [id])
     expect(runs).toEqual([{ trigger: 'schedule' }])
-    expect((await on.queue.dueSchedules()).pipelines).toEqual([])
+    expect((await on.dueRuns.dueSchedules()).pipelines).toEqual([])
   })
 })

@@ -7,17 +7,13 @@ import type {
   EndNotes,
   Release,
   RunEnd,
-  RunnerInfo,
   RunPlan,
   RunTotals,
-  ScheduledPipeline,
-  StalledRun,
 } from '../../model/claim.js'
 import { VitrinaError } from '../../model/errors.js'
 import { type HeldRow, type RefusedRow, type RepairKey, type RunCost, rowsWritten } from '../../model/run.js'
 import type { CheckedOptions, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
 import { redactText } from '../../telemetry/redact.js'
-import { ALIVE } from '../alive.js'
 import type { Database, Queryable } from '../database.js'
 import { MetaStore } from '../meta-store.js'
 import { HELD } from '../status-lists.js'
@@ -27,13 +23,10 @@ import { countColumns } from './run-counts.js'
 import {
   ADDED_COST,
   CLAIM,
-  DUE_BY_FRESHNESS,
-  DUE_SCHEDULES,
   END_FROZEN,
   FINISH,
   RECORD,
   RENEW,
-  REQUEST_DUE,
   REQUESTED_RESET,
   TO_REPAIR,
   TO_REPLAY,
@@ -133,11 +126,6 @@ export class RunQueueRepository implements RunQueue {
 
   async changed({ pipeline }: Claim): Promise<void> {
     await this.#database.query('SELECT etl.mark_followers($1, now())', [pipeline.id])
-  }
-
-  async requestDue(): Promise<string[]> {
-    const rows = await this.#database.query<{ id: string }>(REQUEST_DUE)
-    return rows.map(({ id }) => id)
   }
 
   /** With a session: in the transaction of the batch, which is open there. */
@@ -341,95 +329,6 @@ export class RunQueueRepository implements RunQueue {
       for (const claim of claims) released.push(await releaseOne(session, claim, release))
       return released
     })
-  }
-
-  async dueSchedules(): Promise<{ now: string; pipelines: ScheduledPipeline[] }> {
-    const rows = await this.#database.query<{
-      now: string
-      id: string | null
-      name: string
-      schedule: string | null
-      timezone: string
-      live: boolean
-      next_run_at: string | null
-    }>(DUE_SCHEDULES)
-    const pipelines = rows.flatMap((row) =>
-      row.id === null
-        ? []
-        : [
-            {
-              id: row.id,
-              name: row.name,
-              schedule: row.live ? null : row.schedule,
-              timezone: row.timezone,
-              nextRunAt: row.next_run_at,
-            },
-          ],
-    )
-    return { now: rows[0]!.now, pipelines }
-  }
-
-  async reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean> {
-    return this.#database.transaction(async (session) => {
-      await session.query("SELECT set_config('vitrina.trigger', 'schedule', true)")
-      // The old time is the ticket: of two runners that see the same tick, one finds it changed. SKIP LOCKED: a psql
-      // session that holds the row must not block the runner for all other pipelines; the next tick retries.
-      const rows = await session.query(
-        `UPDATE etl.etl_pipelines
-            SET next_run_at = $2, status = CASE WHEN $3 THEN 'RUN_REQUESTED' ELSE status END
-          WHERE id = (SELECT id FROM etl.etl_pipelines
-                       WHERE id = $1 AND next_run_at IS NOT DISTINCT FROM $4::timestamptz AND (NOT $3 OR status = 'IDLE')
-                         FOR NO KEY UPDATE SKIP LOCKED)
-        RETURNING id`,
-        [pipeline.id, next, start, pipeline.nextRunAt],
-      )
-      return rows.length === 1
-    })
-  }
-
-  async requestByFreshness(): Promise<string[]> {
-    const rows = await this.#database.query<{ name: string }>(DUE_BY_FRESHNESS)
-    return rows.map(({ name }) => name)
-  }
-
-  async heartbeat(runner: RunnerInfo): Promise<void> {
-    await this.#database.query(
-      `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, tags, connection_limits) VALUES ($1, $2, $3, $4, $5, $6, $7)
-       ON CONFLICT (id) DO UPDATE SET heartbeat_at = clock_timestamp(), stopped_at = NULL`,
-      [
-        runner.id,
-        runner.host,
-        runner.pid,
-        runner.version,
-        runner.concurrency,
-        runner.tags === null ? null : JSON.stringify(runner.tags),
-        JSON.stringify(runner.connectionLimits),
-      ],
-    )
-    await this.#database.query(
-      "DELETE FROM etl.etl_runners WHERE heartbeat_at < clock_timestamp() - interval '1 day'",
-    )
-  }
-
-  async markStalled(): Promise<StalledRun[]> {
-    // Requests of the last seconds are left out: a runner that takes them may be starting.
-    return this.#database.query<StalledRun & { runId: string }>(
-      `WITH alive AS (
-         SELECT tags FROM etl.etl_runners WHERE stopped_at IS NULL AND heartbeat_at > clock_timestamp() - ${ALIVE}),
-       untaken AS (
-         SELECT queued.tags FROM (SELECT DISTINCT tags FROM etl.etl_pipelines WHERE status = 'RUN_REQUESTED' AND enabled) queued
-          WHERE NOT EXISTS (SELECT FROM alive WHERE etl.runner_takes(alive.tags, queued.tags)))
-       UPDATE etl.etl_runs r SET stalled_since = clock_timestamp() FROM etl.etl_pipelines p JOIN untaken USING (tags)
-        WHERE r.id = p.current_run_id AND p.status = 'RUN_REQUESTED' AND p.enabled
-          AND p.requested_at < clock_timestamp() - ${ALIVE} AND r.stalled_since IS NULL
-       RETURNING r.id AS "runId", p.id AS "pipelineId", p.name AS "pipelineName", p.tags`,
-    )
-  }
-
-  async gone(runnerId: string): Promise<void> {
-    await this.#database.query('UPDATE etl.etl_runners SET stopped_at = clock_timestamp() WHERE id = $1', [
-      runnerId,
-    ])
   }
 }
 

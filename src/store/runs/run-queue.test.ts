@@ -88,8 +88,8 @@ describe('a pipeline to which another session is just adding a reference', () =>
   it('starts by its schedule, by its freshness and after its upstream', async () => {
     const scheduled = await aPipeline(on.database, { scheduleInterval: '1 minute' })
     await refer(scheduled.id)
-    const [due] = (await on.queue.dueSchedules()).pipelines
-    expect(await on.queue.reschedule(due!, '2030-01-01T00:00:00Z', true)).toBe(true)
+    const [due] = (await on.dueRuns.dueSchedules()).pipelines
+    expect(await on.dueRuns.reschedule(due!, '2030-01-01T00:00:00Z', true)).toBe(true)
 
     const fresh = await aPipeline(on.database, { name: 'fresh', freshness: '60s' })
     await on.database.query(
@@ -97,14 +97,14 @@ describe('a pipeline to which another session is just adding a reference', () =>
       [fresh.id],
     )
     await refer(fresh.id)
-    expect(await on.queue.requestByFreshness()).toEqual(['fresh'])
+    expect(await on.dueRuns.requestByFreshness()).toEqual(['fresh'])
 
     const follower = await aPipeline(on.database, { after: ['fresh'] })
     await on.database.query('SELECT etl.mark_followers($1, now())', [fresh.id])
     await on.database.query("UPDATE etl.etl_pipelines SET status = 'RUNNING' WHERE id = $1", [fresh.id])
     await on.database.query("UPDATE etl.etl_pipelines SET status = 'IDLE' WHERE id = $1", [fresh.id])
     await refer(follower.id)
-    expect(await on.queue.requestDue()).toHaveLength(1)
+    expect(await on.dueRuns.requestDue()).toHaveLength(1)
   })
 })
 
