@@ -188,3 +188,15 @@ it('"vitrina sources prepare --apply" publishes a table of any name, and no othe
   expect(granted).toEqual([])
   expect(await source.query('SELECT count(*)::int AS rows FROM content.secret')).toEqual([{ rows: 0 }])
 })
+
+it.each([
+  ['pipelines', 'list'],
+  ['runs', 'list', '--json'],
+  ['context', 'add', 'elsewhere', '--url', 'http://vitrina.invalid'],
+])('"vitrina %s %s" with --token warns that other processes can read it', async (...command) => {
+  const { stderr, stdout } = await stand().vitrina(...command, '--token', 'a-token-in-the-arguments')
+  expect(stderr).toContain('--token is visible in the process list')
+  expect(stderr + stdout).not.toContain('a-token-in-the-arguments')
+  const { stderr: without } = await stand().vitrina(...command)
+  expect(without).not.toContain('visible')
+})
