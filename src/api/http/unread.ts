@@ -19,7 +19,7 @@ const SMALL_BYTES = 16 * 1024
 const RETRY_AFTER_SECONDS = 10
 
 /**
- * A response stays in memory until the client has read it: 200 connections that asked for the log of a run and read
+ * A response stays in memory until the client has read it: 200 connections that requested the log of a run and read
  * nothing took 2 GB. Streams read slowly themselves and are limited elsewhere.
  */
 export function limitUnread(app: Api, { bytes, stalledMs }: UnreadLimits = LIMITS): void {
