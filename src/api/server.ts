@@ -38,6 +38,7 @@ import { observeRequests, requestId } from './http/observe.js'
 import { packAnswers } from './http/packing.js'
 import { answerWithProblems, sendProblem } from './http/problem.js'
 import { closeInOrder } from './http/shutdown.js'
+import { limitUnread, type UnreadLimits } from './http/unread.js'
 import { consoleRoutes } from './routes/console.js'
 import { Downloads } from './routes/downloads.js'
 import { EventStreams } from './routes/events.js'
@@ -128,6 +129,8 @@ export interface ServerOptions {
   readonly checks: CheckLimits
   /** Event streams open at the same time, and requests that wait for a run. */
   readonly streams: PlaceLimits
+  /** Responses that clients do not read; not given: 32 MiB and a minute. */
+  readonly unread?: UnreadLimits
   /** Pipelines with their own series in the metrics. */
   readonly metricsPipelines: number
   readonly retention: Retention
@@ -154,6 +157,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   protectAnswers(app)
   explainRejections(app)
   packAnswers(app)
+  limitUnread(app, options.unread)
   requireRules(app)
   holdSlots(app, options.checks)
   limitOpenRoutes(app, options.rateLimit)

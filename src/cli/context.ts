@@ -12,6 +12,7 @@ import { detail, print } from './output/print.js'
 import { printTable } from './output/print-table.js'
 import { command, group, readInput } from './program/command.js'
 import { requireUrl } from './server/connection.js'
+import { warnOfToken } from './server/server.js'
 
 export function addContext(program: Command): void {
   const context = group(program, 'context', 'Manage named servers and their tokens.')
@@ -70,6 +71,7 @@ async function add(
       `"${name}" is not a valid context name.`,
       'Use letters, digits, dots and dashes.',
     )
+  if (token !== undefined && token !== '-') warnOfToken('Give "--token -" and the token on stdin instead.')
   const kept = token === '-' ? (await readInput('-')).trim() : (token ?? null)
   const before = await readContexts()
   const contexts = { ...before.contexts, [name]: { url: requireUrl(url), token: kept } }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type FormatFlags, isData, printData } from './output/format.js'
-import { detail, print } from './output/print.js'
+import { detail } from './output/print.js'
 import { printTable } from './output/print-table.js'
 import { inlineText } from './output/terminal-text.js'
 import { readingCommand } from './program/command.js'
@@ -36,7 +36,7 @@ async function lineage(name: string | undefined, flags: Flags): Promise<void> {
 async function openLineage(server: Server, name: string | undefined): Promise<void> {
   const pipeline = name === undefined ? undefined : (await pathOf(server, name)).path.id
   const events = await server.ask(server.api.GET('/lineage/openlineage', { params: { query: { pipeline } } }))
-  print(JSON.stringify(events, null, 2))
+  printData(events, { output: 'json' })
 }
 
 async function fleet(server: Server, flags: Flags): Promise<void> {

@@ -5,7 +5,7 @@ import { untilStopped } from '../main/shutdown.js'
 import type { SourcePlan } from '../main/source-plan.js'
 import { VitrinaError } from '../model/errors.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
-import { detail, good, note, print, step } from './output/print.js'
+import { detail, good, note, print, printText, step } from './output/print.js'
 import { bytes } from './output/print-table.js'
 import { inlineText } from './output/terminal-text.js'
 import { command, group } from './program/command.js'
@@ -126,7 +126,7 @@ function printPlan(plan: SourcePlan): void {
       ? `ok: the publication ${plan.publication} has every table.`
       : 'MISSING: the publication. By the owner of the tables, or with --apply:',
   )
-  for (const statement of publish.statements) print(`${statement};`)
+  for (const statement of publish.statements) printText(`${statement};`)
   for (const { reason, remedy } of publish.refused) {
     comment(`MISSING: ${reason}`)
     if (remedy !== null) comment(`${remedy};`)
@@ -135,7 +135,7 @@ function printPlan(plan: SourcePlan): void {
     comment(`Recommended for ${one.table}: ${one.reason}`)
     comment(`${one.until}`)
     if (one.cost !== null) comment(`${one.cost}`)
-    for (const statement of one.statements) print(`${statement};`)
+    for (const statement of one.statements) printText(`${statement};`)
   }
   if (isReady) note(`${good('✓')} The source ${connection} is ready.`)
   else note(`The source ${connection} is not ready yet.`)

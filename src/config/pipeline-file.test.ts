@@ -234,6 +234,12 @@ describe('references to secrets of a deployment', () => {
 describe('a file that expands without end', () => {
   it.each([
     ['aliases', bomb(), /cannot be expanded: Excessive alias count/],
+    ['an alias of itself', 'name: a\ntags: &t [*t]\n', /cannot be expanded: the alias \*t is part of/],
+    [
+      'an alias of a mapping around it',
+      '&a\nname: a\ntarget_options: {x: [*a]}\n',
+      /the alias \*a is part of/,
+    ],
     ['nesting', `name: ${'['.repeat(50_000)}`, /nested too deeply|not valid YAML/],
   ])('by %s is a mistake with a place', async (_, text, message) => {
     const { pipelines, mistakes } = await read(text)
@@ -252,6 +258,16 @@ describe('a file that expands without end', () => {
     expect(unknown.mistakes.length).toBeLessThanOrEqual(110)
     // Each key compared with all others took 26 s on an idle machine.
     expect(performance.now() - began).toBeLessThan(20_000)
+  })
+
+  it('by many documents is a mistake for the first ones', async () => {
+    const { mistakes } = await read('---\nname: a\n'.repeat(1_000))
+    expect(mistakes.length).toBe(100)
+  })
+
+  it('may use the name of an anchor again inside it', async () => {
+    const { pipelines } = await read('name: a\ntarget_table: t.a\ntags: &t [&t one, *t]\n')
+    expect(pipelines[0]?.fields.tags).toEqual(['one', 'one'])
   })
 
   it('is rejected above 4 MiB', async () => {

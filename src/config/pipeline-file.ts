@@ -1,4 +1,4 @@
-import { type Document, isScalar, LineCounter, type Node, parseAllDocuments, visit } from 'yaml'
+import { type Document, isNode, isScalar, LineCounter, type Node, parseAllDocuments, visit } from 'yaml'
 import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
 import { plainPasswords } from './plain-passwords.js'
 import { ReferenceAccess, type ReferenceLimits } from './reference-access.js'
@@ -46,7 +46,8 @@ export async function readPipelineFile(
         : readDocument({ source, schema, notification, access, places: parsed.places }, parsed),
     ),
   )
-  return joined(parts)
+  const all = joined(parts)
+  return { ...all, mistakes: all.mistakes.slice(0, MOST_MISTAKES) }
 }
 
 /** What several files, documents or entries contain. */
@@ -74,7 +75,7 @@ function parseDocuments(source: SourceText): (Parsed | { readonly message: strin
     const documents = parseAllDocuments(source.text, options)
     return (Array.isArray(documents) ? documents : []).map((document: Document) => ({
       document,
-      content: document.errors.length > 0 ? null : (document.toJS() as unknown),
+      content: document.errors.length > 0 ? null : contentOf(document),
       places: new YamlPlaces(source, lines, document),
     }))
   } catch (error) {
@@ -82,6 +83,19 @@ function parseDocuments(source: SourceText): (Parsed | { readonly message: strin
     if (error instanceof ReferenceError) return [{ message: `cannot be expanded: ${error.message}` }]
     throw error
   }
+}
+
+/** The library resolves an alias within its own anchor to a value that contains itself. */
+function contentOf(document: Document): unknown {
+  visit(document, {
+    Alias: (_, alias, path) => {
+      const names = path.some((node) => isNode(node) && 'anchor' in node && node.anchor === alias.source)
+      const target = names ? alias.resolve(document) : undefined
+      if (target !== undefined && path.includes(target))
+        throw new ReferenceError(`the alias *${alias.source} is part of what it stands for`)
+    },
+  })
+  return document.toJS() as unknown
 }
 
 async function readDocument(reading: Reading, { document, content }: Parsed): Promise<PipelineFile> {

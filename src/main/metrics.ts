@@ -21,6 +21,8 @@ export async function serveMetrics(
   { host, port, isReady }: MetricsOptions,
 ): Promise<MetricsEndpoint> {
   const server = createServer(async (request, response) => {
+    // Node reads the first of several Host headers, a proxy may read the last.
+    if ((request.headersDistinct.host?.length ?? 0) > 1) return void response.writeHead(400).end()
     if (isLoopback(host) && !namesThisMachine(request)) return void response.writeHead(421).end()
     const path = request.url?.split('?', 1)[0]
     if (path === '/metrics') response.setHeader('content-type', meter.contentType).end(await meter.text())

@@ -331,7 +331,8 @@ export const ERRORS = {
   TOO_MANY_STREAMS: {
     number: 7011,
     class: 'retry',
-    means: 'Too many event streams are open, or too many requests wait for runs.',
+    means:
+      'Too many responses are open: event streams, downloads, requests that wait for runs, or unread ones.',
   },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is invalid.' },
   IDEMPOTENCY_KEY_REUSED: {

@@ -47,7 +47,10 @@ function isError(value: unknown): value is { type: string; message: string; stac
   )
 }
 
-/** Control characters in data must not move the cursor of a terminal or fake a line. */
+/** Control characters in data must not move the cursor of a terminal, fake a line or reorder one. */
 function plain(text: string): string {
-  return text.replace(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(
+    /[\p{Cc}\p{Bidi_Control}]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -135,6 +135,64 @@ describe('downloads', () => {
   })
 })
 
+describe('responses that are not read', () => {
+  it('are limited for each token, with 429 and Retry-After, and their connections are closed', async () => {
+    const own = await aDatabase()
+    const api = anApi(own.loginUrl('meta'), { unread: { bytes: 1_000_000, stalledMs: 3_000 } })
+    await api.app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = api.app.server.address() as AddressInfo
+    const { id } = await aPipeline(own)
+    const { run_id: runId } = (await api.post(`/pipelines/${id}/run`)).json()
+    // 20 MB: more than the buffers of both sides hold.
+    await own.query(
+      "INSERT INTO etl.etl_run_log (run_id, at, level, message) SELECT $1, now(), 'info', repeat('x', 20000) FROM generate_series(1, 1000)",
+      [runId],
+    )
+    const page = async (bearer: string, encoding = 'identity'): Promise<IncomingMessage> => {
+      const headers = { authorization: `Bearer ${bearer}`, 'accept-encoding': encoding }
+      const path = `/runs/${runId}/log?limit=1000`
+      const request = get({ host: '127.0.0.1', port, path, headers, agent: false })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      onTestFinished(() => void response.destroy())
+      return response
+    }
+    const viewer = async () => (await api.post('/tokens', { name: 'x', role: 'viewer' })).json().token
+    const [first, second] = [await viewer(), await viewer()]
+    const unread = await page(first)
+    unread.on('error', () => {})
+    const began = performance.now()
+    const refused = await page(first)
+    expect([unread.statusCode, refused.statusCode, refused.headers['retry-after']]).toEqual([200, 429, '10'])
+    refused.setEncoding('utf8')
+    expect(JSON.parse((await refused.toArray()).join(''))).toMatchObject({ code: 'TOO_MANY_STREAMS' })
+    const packed = await page(first, 'gzip')
+    expect([packed.statusCode, packed.headers['content-encoding']]).toEqual([429, undefined])
+    expect((await page(second)).statusCode).toBe(200)
+    expect((await api.get('/pipelines')).statusCode).toBe(200)
+    await waitFor(async () => (await page(first)).statusCode === 200, { what: 'the connection to be closed' })
+    expect(performance.now() - began).toBeGreaterThan(2_500)
+  })
+
+  it('do not count once they are read', async () => {
+    const api = anApi(database.loginUrl('meta'), { unread: { bytes: 1_000_000, stalledMs: 60_000 } })
+    for (let n = 0; n < 10; n++) expect((await api.get('/openapi.json')).statusCode).toBe(200)
+  })
+
+  it('may be slow', async () => {
+    const api = anApi(database.loginUrl('meta'), { unread: { bytes: 1_000_000, stalledMs: 500 } })
+    await api.app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = api.app.server.address() as AddressInfo
+    const request = get({ host: '127.0.0.1', port, path: '/openapi.json', agent: false })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    let size = 0
+    for await (const chunk of response) {
+      size += chunk.length
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+    expect(size).toBe(Number(response.headers['content-length']))
+  })
+})
+
 describe('a page of quarantined rows', () => {
   it('ends early if their values are long, and the next one continues', async () => {
     const own = await aDatabase()
@@ -355,8 +413,10 @@ describe('the metrics of a large fleet', () => {
     const api = anApi(large.loginUrl('meta'), { metricsPipelines: 100 })
     await aPipeline(large, { name: 'first' })
     await large.query(
-      `INSERT INTO etl.etl_pipelines (name, description, source_query, target_table, mode, key_columns)
-       SELECT 'pipeline ' || n, '', 'SELECT 1 AS id', 'analytics.t_' || n, 'full', ARRAY['id'] FROM generate_series(2, $1::int) n`,
+      // The first 100 by age have their own series, and rows of one statement would have the same age.
+      `INSERT INTO etl.etl_pipelines (name, description, source_query, target_table, mode, key_columns, created_at)
+       SELECT 'pipeline ' || n, '', 'SELECT 1 AS id', 'analytics.t_' || n, 'full', ARRAY['id'], now() + n * interval '1 ms'
+         FROM generate_series(2, $1::int) n`,
       [FLEET],
     )
     await large.query(

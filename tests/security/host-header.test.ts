@@ -1,5 +1,7 @@
 import { type AddressInfo, connect } from 'node:net'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { serveMetrics } from '../../src/main/metrics.js'
+import { createMeter } from '../../src/telemetry/meter.js'
 import { anApi, type TestApi } from '../support/api.js'
 import { aDatabase } from '../support/database.js'
 
@@ -10,10 +12,12 @@ beforeAll(async () => {
 })
 
 /** The whole answer to these bytes. */
-function send(lines: readonly string[]): Promise<string> {
+function send(
+  lines: readonly string[],
+  { port } = api.app.server.address() as Pick<AddressInfo, 'port'>,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''
-    const { port } = api.app.server.address() as AddressInfo
     const socket = connect(port, '127.0.0.1', () => socket.write(`${lines.join('\r\n')}\r\n\r\n`))
     socket.on('data', (chunk) => {
       answer += chunk
@@ -39,4 +43,12 @@ it.each([
 it('answers a request with one, whatever values look like a header', async () => {
   const answer = await send(['GET /health HTTP/1.1', 'Host: a', 'X-Name: Host', 'Connection: close'])
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+it('answers 400 to two of them where a runner serves its metrics', async () => {
+  const meter = createMeter({ version: 'test' })
+  const metrics = await serveMetrics(meter, { host: '127.0.0.1', port: 0, isReady: () => true })
+  onTestFinished(() => metrics.close())
+  const two = ['GET /metrics HTTP/1.1', 'Host: localhost', 'Host: evil.example', 'Connection: close']
+  expect(await send(two, metrics)).toMatch(/^HTTP\/1\.1 400 /)
 })

@@ -10,8 +10,8 @@ import { webhookEnv } from '../support/notifications.js'
 const stand = aCliStand({ env: webhookEnv('http://127.0.0.1:1') })
 
 const FAKE = 'FAKED LINE'
-/** Clears the screen, sets the title, reorders what follows, and begins a line of its own. */
-const HOSTILE = `x\x1b[2J\x1b]0;t\x07\x9b2J\u202e\r\n${FAKE}\n`
+/** Changes the colour, clears the screen, sets the title, reorders what follows, and begins a line of its own. */
+const HOSTILE = `x\x1b[31m\x1b[2J\x1b]0;t\x07\x9b2J\u202e\r\n${FAKE}\n`
 
 function expectTame({ stdout, stderr }: Ended): void {
   const output = stdout + stderr
@@ -44,6 +44,26 @@ beforeAll(async () => {
   await database.query("UPDATE etl.etl_pipelines SET checks = $1 WHERE name = 'hostile_values'", [
     JSON.stringify([check]),
   ])
+  await aPipeline(database, {
+    name: 'hostile_drift',
+    sourceQuery: "SELECT name AS genre FROM content.genre WHERE name LIKE 'x%'",
+    targetTable: 'analytics.hostile_drift',
+    keyColumns: ['genre'],
+  })
+  await stand().vitrina('pipelines', 'run', 'hostile_drift', '--wait')
+  await database.query('DELETE FROM analytics.hostile_drift')
+  await aPipeline(database, {
+    name: 'hostile_error',
+    sourceQuery: "SELECT id, name::int AS number FROM content.genre WHERE name LIKE 'x%'",
+    targetTable: 'analytics.hostile_error',
+    keyColumns: ['id'],
+  })
+  await aPipeline(database, {
+    name: 'hostile_column',
+    sourceQuery: `SELECT id, 1 AS "n${HOSTILE}" FROM content.genre`,
+    targetTable: 'analytics.hostile_column',
+    keyColumns: ['id'],
+  })
   await stand().file('hostile.yaml', `name: a\n"x\x1b[2J\x9b2J\u202e": "\x1b]0;t\x07"\nmode: [\n`)
   // As a user with write access to the meta store could write it: the API refuses such names.
   const { id } = await aPipeline(database, {
@@ -97,8 +117,13 @@ it.each([
   'pipelines versions hostile_values',
   'pipelines validate hostile_values',
   'pipelines preview hostile_values',
+  'pipelines preview hostile_column',
+  'pipelines preview hostile_error',
+  'pipelines run hostile_error --wait',
+  'runs log hostile_error',
   'pipelines reconcile hostile_values',
   'pipelines reconcile hostile_values --deep',
+  'pipelines reconcile hostile_drift --deep',
   'quarantine list hostile_values',
   'runners list',
   'sessions list',
@@ -162,4 +187,16 @@ it('"vitrina sources prepare --apply" publishes a table of any name, and no othe
   )
   expect(granted).toEqual([])
   expect(await source.query('SELECT count(*)::int AS rows FROM content.secret')).toEqual([{ rows: 0 }])
+})
+
+it.each([
+  ['pipelines', 'list'],
+  ['runs', 'list', '--json'],
+  ['context', 'add', 'elsewhere', '--url', 'http://vitrina.invalid'],
+])('"vitrina %s %s" with --token warns that other processes can read it', async (...command) => {
+  const { stderr, stdout } = await stand().vitrina(...command, '--token', 'a-token-in-the-arguments')
+  expect(stderr).toContain('--token is visible in the process list')
+  expect(stderr + stdout).not.toContain('a-token-in-the-arguments')
+  const { stderr: without } = await stand().vitrina(...command)
+  expect(without).not.toContain('visible')
 })

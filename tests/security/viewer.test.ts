@@ -1,25 +1,53 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
+import { taskSettings } from '../support/tasks.js'
 
 /** Its error quotes rows of the source: invalid input syntax for type integer: "<title>, <title>, …". */
 const QUOTING =
   "SELECT ((SELECT string_agg(title, ', ') FROM content.film_work) || id::text)::int AS film_id FROM content.film_work"
 
+const TASKS = `
+from vitrina import task
+
+@task("raises")
+def raises(rows):
+    raise ValueError("cannot use " + rows[0]["title"])
+
+@task("mistypes", adds={"year": "integer"})
+def mistypes(rows):
+    return [{**row, "year": row["title"]} for row in rows]
+
+@task("exits")
+def exits(rows):
+    raise SystemExit(rows[0]["title"])
+`
+
 let database: TestDatabase
 let api: TestApi
 let title: string
+let folder: string
 const tokens: Record<string, string> = {}
 
 beforeAll(async () => {
   database = await aDatabase({ cinema: true })
-  api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
+  folder = await mkdtemp(join(tmpdir(), 'vitrina viewer '))
+  await mkdir(join(folder, 'python'))
+  await writeFile(join(folder, 'python/tasks.py'), TASKS)
+  api = anApi(database.loginUrl('meta'), {
+    readerUrl: database.loginUrl('reader'),
+    env: taskSettings(folder),
+  })
   for (const role of ['viewer', 'operator'])
     tokens[role] = (await api.post('/tokens', { name: role, role })).json().token
   const [first] = await database.query<{ title: string }>('SELECT title FROM content.film_work LIMIT 1')
   title = first!.title
 })
+afterAll(() => rm(folder, { recursive: true }))
 
 async function ask(role: string, method: 'GET' | 'POST', url: string, payload?: object) {
   const headers = { authorization: `Bearer ${tokens[role]}` }
@@ -72,6 +100,38 @@ describe('a viewer', () => {
     expect(hidden.body).not.toContain(title)
     expect(hidden.body).not.toContain('invalid input syntax')
   })
+
+  it.each([
+    ['raises', 'TRANSFORM_FAILED'],
+    ['mistypes', 'TRANSFORM_RESULT'],
+    ['exits', 'TRANSFORM_KILLED'],
+  ])(
+    'compares a mart with a function that %s, and gets the code, not the row in its message',
+    async (body, code) => {
+      const target = `analytics.${body}`
+      const { id } = await aPipeline(database, {
+        type: 'PYTHON',
+        targetTable: target,
+        keyColumns: ['title'],
+        tasks: [
+          { taskType: 'SQL', body: 'SELECT title FROM content.film_work ORDER BY 1 LIMIT 1' },
+          { taskType: 'PYTHON', body },
+        ],
+      })
+      await database.query(
+        `CREATE TABLE ${target} (title text PRIMARY KEY, year int); GRANT SELECT ON ${target} TO vitrina_meta`,
+      )
+      const [first] = await database.query<{ title: string }>(
+        'SELECT min(title) AS title FROM content.film_work',
+      )
+      const seen = await ask('operator', 'GET', `/pipelines/${id}/reconcile`)
+      expect(seen.json()).toMatchObject({ code })
+      expect(seen.body).toContain(first!.title)
+      const hidden = await ask('viewer', 'GET', `/pipelines/${id}/reconcile`)
+      expect(hidden.json()).toMatchObject({ code, detail: 'A task function failed.' })
+      expect(hidden.body).not.toContain(first!.title)
+    },
+  )
 
   it('does not compare row by row', async () => {
     const { id } = await aPipeline(database)

@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { UnreadLimits } from '../../src/api/http/unread.js'
 import { createServer } from '../../src/api/server.js'
 import type { CheckLimits } from '../../src/api/services/check-slots.js'
 import type { PlaceLimits } from '../../src/api/services/places.js'
@@ -63,6 +64,7 @@ export interface ApiOptions {
   readonly timeouts?: PreviewTimeouts
   /** Settings of transforms and channels; not given: none. */
   readonly env?: Readonly<Record<string, string>>
+  readonly unread?: UnreadLimits
 }
 
 /**
@@ -112,6 +114,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     trustedProxies: options.trustedProxies ?? [],
     checks: options.checks ?? { total: 1_000, perToken: 1_000 },
     streams: options.streams ?? { total: 1_000, perToken: 1_000 },
+    ...(options.unread === undefined ? {} : { unread: options.unread }),
     metricsPipelines: options.metricsPipelines ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500, quarantineDays: 30 },
     consoleDir: options.consoleDir,

@@ -1,8 +1,11 @@
 import { finished, Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { closeIfStalled } from '../http/unread.js'
 import { type PlaceLimits, Places } from '../services/places.js'
 
 const LIMITS: PlaceLimits = { total: 12, perToken: 4 }
+/** A client that reads nothing for this long gives up its place. */
+const STALLED_MS = 60_000
 
 /**
  * Texts of any length, read page by page while they are sent. Their number is limited: 60 logs of 7 MB for one viewer
@@ -27,6 +30,7 @@ export class Downloads {
   ): FastifyReply {
     const free = this.#places.take(request.caller!.id)
     finished(reply.raw, free)
+    closeIfStalled(reply, STALLED_MS)
     return (
       reply
         .type(`${type}; charset=utf-8`)

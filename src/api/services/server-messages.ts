@@ -5,11 +5,11 @@ import type { Finding, Validation } from '../../model/validation.js'
 
 /*
  * Checking a query executes parts of it, and PostgreSQL's messages quote values: "invalid input syntax for type
- * integer: …" with a value of the source. Users who may preview rows may read them. A viewer gets the code and the
- * SQLSTATE.
+ * integer: …" with a value of the source. So do task functions, which a comparison executes: their errors end with the
+ * first row of the batch. Users who may preview rows may read them. A viewer gets the code and the SQLSTATE.
  */
 
-const HINT = 'Use a token with the role operator to see the message of the server.'
+const HINT = 'Use a token with the role operator to see the message.'
 
 /** Errors of the meta store and of the request itself, which quote what the caller sent. */
 const OWN_WORDS: ReadonlySet<ErrorCode> = new Set([
@@ -19,10 +19,19 @@ const OWN_WORDS: ReadonlySet<ErrorCode> = new Set([
   'MIGRATION_MISSING',
 ])
 
+/** Errors of task functions quote what a function raised, and a row of the batch. */
+const OF_FUNCTIONS: ReadonlySet<ErrorCode> = new Set([
+  'TRANSFORM_FAILED',
+  'TRANSFORM_KILLED',
+  'TRANSFORM_RESULT',
+])
+
 export function errorFor(role: Role | null, error: VitrinaError): VitrinaError {
   const { code, sqlstate, facts } = error
+  if (role !== 'viewer') return error
+  if (OF_FUNCTIONS.has(code)) return new VitrinaError(code, 'A task function failed.', HINT, { facts })
   const isQuoting = code === 'INTERNAL' || (sqlstate !== null && !OWN_WORDS.has(code))
-  if (role !== 'viewer' || !isQuoting) return error
+  if (!isQuoting) return error
   const options = sqlstate === null ? { facts } : { facts, sqlstate }
   return new VitrinaError(code, sentence(sqlstate), HINT, options)
 }

@@ -1,4 +1,4 @@
-import { visibleText } from './terminal-text.js'
+import { inlineText } from './terminal-text.js'
 
 const STILL_MS = 5_000
 const CLEAR_LINE = '\r\x1b[2K'
@@ -22,13 +22,13 @@ export class ProgressLine {
 
   #rewrite(line: string): void {
     const width = (process.stderr.columns ?? 80) - 1
-    process.stderr.write(`${CLEAR_LINE}${visibleText(line).slice(0, width)}`)
+    process.stderr.write(`${CLEAR_LINE}${inlineText(line).slice(0, width)}`)
     this.#isOpen = true
   }
 
   #append(line: string): void {
     if (line === this.#printed && performance.now() - this.#printedAt < STILL_MS) return
-    process.stderr.write(`  ${visibleText(line)}\n`)
+    process.stderr.write(`  ${inlineText(line)}\n`)
     this.#printed = line
     this.#printedAt = performance.now()
   }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { yamlText } from '../../config/pipeline-yaml.js'
-import { machineText, terminalLine, visibleText } from './terminal-text.js'
+import { machineText, styled, terminalLine, visibleText } from './terminal-text.js'
 
 const HOSTILE = [
   '\x1b]0;title\x07',
@@ -30,9 +30,17 @@ describe('text from outside', () => {
 
 describe('a line of the program', () => {
   it('keeps its styles around text that loses its own escapes', () => {
-    expect(terminalLine('\x1b[32m✓\x1b[39m name\x1b[2J \x1b[1mend\x1b[22m')).toBe(
+    expect(terminalLine(`${styled('✓', 32, 39)} name\x1b[2J ${styled('end', 1, 22)}`)).toBe(
       '\x1b[32m✓\x1b[39m name\\x1b[2J \x1b[1mend\x1b[22m',
     )
+  })
+
+  it('takes no style from text, not even one that it uses itself', () => {
+    expect(terminalLine('\x1b[32m✓\x1b[39m \x1b[2mdim')).toBe('\\x1b[32m✓\\x1b[39m \\x1b[2mdim')
+  })
+
+  it('marks what follows a line feed', () => {
+    expect(terminalLine('failed: a\n✓ all is well')).toBe('failed: a\n  │ ✓ all is well')
   })
 })
 

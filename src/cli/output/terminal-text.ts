@@ -1,12 +1,18 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file is about.
+import { randomBytes } from 'node:crypto'
+
 /**
  * Control characters except tab and line feed, and characters that reorder text: everything in data that could
  * control a terminal.
  */
 const STEERING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** The sequences that `output.ts` writes itself: bold, dim and five colours, on and off. */
-const OWN_STYLES = /\x1b\[(?:1|2|22|31|32|33|36|39)m/g
+/** Random, so that text from outside cannot contain a style: a red line in a value looked like one of this program. */
+const STYLE = `<${randomBytes(16).toString('hex')}:`
+const STYLES = new RegExp(`${STYLE}(\\d+)>`, 'g')
+
+/** Begins what follows a line feed within a line, so that it does not look like a line of this program. */
+const CONTINUED = '\n  │ '
 
 /** Text from outside, with every character visible that could move the cursor, hide text or fake a line. */
 export function visibleText(text: string): string {
@@ -18,13 +24,14 @@ export function inlineText(text: string): string {
   return visibleText(text.replace(/\s+/g, ' '))
 }
 
+/** Text of this program in a style: numbers of the terminal that begin and end it. */
+export function styled(text: string, begin: number, end: number): string {
+  return `${STYLE}${begin}>${text}${STYLE}${end}>`
+}
+
 /** A line of this program, which may contain styles and text from outside. */
 export function terminalLine(line: string): string {
-  const styles = line.match(OWN_STYLES) ?? []
-  return line
-    .split(OWN_STYLES)
-    .map((part, n) => visibleText(part) + (styles[n] ?? ''))
-    .join('')
+  return visibleText(line).replaceAll('\n', CONTINUED).replace(STYLES, '\x1b[$1m')
 }
 
 /**

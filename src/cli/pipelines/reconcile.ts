@@ -3,6 +3,7 @@ import { VitrinaError } from '../../model/errors.js'
 import { type Format, isData, printData } from '../output/format.js'
 import { bad, detail, good, print } from '../output/print.js'
 import { printTable } from '../output/print-table.js'
+import { inlineText } from '../output/terminal-text.js'
 import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
@@ -86,7 +87,7 @@ function printDrift({ missing, extra, different, on_their_way, undecided }: Reco
       print(
         `${word}: ${drift.count} ${drift.count === 1 ? 'row' : 'rows'}, such as ${drift.keys
           .slice(0, SHOWN_KEYS)
-          .map((key) => Object.values(key).join('/'))
+          .map((key) => inlineText(Object.values(key).join('/')))
           .join(', ')}`,
       )
   if (on_their_way)

@@ -21,9 +21,13 @@ export interface Server extends ServerConnection {
 }
 
 export async function openServer(flags: ServerFlags): Promise<Server> {
-  if (flags.token !== undefined)
-    note('Warning: --token is visible in the process list. Set VITRINA_API_TOKEN or use a context instead.')
+  if (flags.token !== undefined) warnOfToken('Set VITRINA_API_TOKEN or use a context instead.')
   return connectTo(await findConnection(flags))
+}
+
+/** A token in the arguments of a command: other users of the machine can read it as long as the command runs. */
+export function warnOfToken(remedy: string): void {
+  note(`Warning: --token is visible in the process list. ${remedy}`)
 }
 
 export function connectTo({ url, token }: ServerConnection): Server {
