@@ -63,10 +63,17 @@ function readOptions() {
 
 function parse() {
   try {
-    return parseArgs({ options: OPTIONS }).values
+    return parseArgs({ options: OPTIONS, args: withDashes(process.argv.slice(2)) }).values
   } catch (error) {
     return error.message
   }
+}
+
+/** `--token -x` as `--token=-x`: a token may begin with a dash, which parseArgs would take for an option. */
+function withDashes(args) {
+  const at = args.indexOf('--token')
+  if (at < 0 || at + 1 >= args.length || args[at + 1].startsWith('--')) return args
+  return [...args.slice(0, at), `--token=${args[at + 1]}`, ...args.slice(at + 2)]
 }
 
 /** Addresses are copied from where people see them: with /ui/ or /api/v1. */

@@ -27,8 +27,9 @@ export function withPassingToken<S extends Settings>(settings: S): S {
   return { ...settings, VITRINA_API_TOKEN: settings.VITRINA_API_TOKEN ?? randomToken() }
 }
 
+/** With the prefix of all tokens: without it, one of 64 would begin with a dash, like an option of a command. */
 function randomToken(): string {
-  return randomBytes(24).toString('base64url')
+  return `vtr_${randomBytes(24).toString('base64url')}`
 }
 
 /**

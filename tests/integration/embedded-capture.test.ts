@@ -23,7 +23,7 @@ it('captures changes of the embedded server after one command, with a login that
     { VITRINA_PORT: '0', ALLOWED_SOURCE_SCHEMAS: 'content', ALLOWED_TARGET_TABLES: 'analytics.*' },
     { cwd: folder },
   )
-  await up.waitForOutput(/Vitrina is up[\s\S]*token\s+\S{32}\s/)
+  await up.waitForOutput(/Vitrina is up[\s\S]*token\s+vtr_\S{32}\s/)
   const [, api = ''] = /API\s+(http\S+)\/api\/v1/.exec(up.stdout) ?? []
   const env = { ALLOWED_SOURCE_SCHEMAS: 'content', VITRINA_URL: api, HOME: folder }
   const vitrina = (...args: string[]) => runCommand(args, env, { cwd: folder })

@@ -10,7 +10,8 @@ import { freePorts } from '../support/ports.js'
 import { spawnProgram, spawnVitrina } from '../support/processes.js'
 import { waitFor } from '../support/wait.js'
 
-const TOKEN = 'a-token-that-is-long-enough'
+// Tokens that users choose may begin with a dash.
+const TOKEN = '-token-that-is-long-enough'
 const CHECKS = [
   ...['server', 'readiness', 'authentication', 'token', 'version', 'pipelines', 'validation', 'runners'],
   ...['metrics', 'console', 'round trip'],

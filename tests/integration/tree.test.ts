@@ -57,7 +57,7 @@ describe('vitrina up', () => {
     const folder = await aFolder()
     const first = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
     // The banner may arrive in several pieces.
-    await first.waitForOutput(/Vitrina is up[\s\S]*token\s+\S{32}\s/)
+    await first.waitForOutput(/Vitrina is up[\s\S]*token\s+vtr_[\w-]{32}\s/)
     const { mode } = await stat(join(folder, '.vitrina/api-token'))
     expect(mode & 0o777).toBe(0o600)
     const killed = descendantsOf(first.pid).map(({ pid }) => pid)
