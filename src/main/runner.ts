@@ -10,7 +10,8 @@ import {
 } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { RunnerInfo } from '../model/claim.js'
-import type { Way } from '../model/pipeline.js'
+import { readerQuery, type Way } from '../model/pipeline.js'
+import type { TablesOf } from '../ports/run-queue.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseNames } from '../postgres/database-place.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
@@ -142,6 +143,7 @@ interface Adapters {
   readonly transfers: Transfers
   readonly reconciler: MartReconciler
   readonly engine: SparkEngine
+  readonly tablesOf: TablesOf
 }
 
 /** What reads sources, writes marts and executes functions. */
@@ -158,6 +160,10 @@ function adaptersOf(
   const shared = { readerUrl, connections, targets: targetRules(settings, sinks), transforms }
   return {
     transforms,
+    tablesOf: async (pipeline) => {
+      const text = await guard.check(readerQuery(pipeline))
+      return text.ok ? text.relations : []
+    },
     transfers: new Transfers({
       ...shared,
       writerUrl,
@@ -187,7 +193,7 @@ interface ManagerOptions {
 
 function managerOf(
   settings: Settings,
-  { transfers, reconciler, engine }: Adapters,
+  { transfers, reconciler, engine, tablesOf }: Adapters,
   { database, runner, events, retryWaitsMs }: ManagerOptions,
 ): PipelineManager {
   const writerUrl = loginUrl(settings, 'writer')
@@ -209,7 +215,7 @@ function managerOf(
     worker,
     events,
     dispatcher: new PipelineDispatcher(executorParts, new PipelineExecutor(executorParts)),
-    scheduler: new Scheduler(queue, events),
+    scheduler: new Scheduler(queue, events, tablesOf),
     wakeups: new NotifyWakeups(writerUrl),
     pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
     leaseSeconds,

@@ -14,7 +14,9 @@ import type {
   ScheduledPipeline,
   StalledRun,
 } from '../model/claim.js'
+import type { Pipeline } from '../model/pipeline.js'
 import type { HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
+import type { TableName } from '../model/table-name.js'
 
 export interface RecordOptions {
   readonly progress: Progress
@@ -29,6 +31,17 @@ export interface CheckedOptions {
   readonly isPart?: boolean
   readonly session: MetaSession | null
 }
+
+/** Pipelines whose data would become too old. */
+export interface DueByFreshness {
+  /** The names of those whose run was requested. */
+  readonly requested: readonly string[]
+  /** The ids of those that wait for their first run until it is known which tables they read. */
+  readonly unknown: readonly string[]
+}
+
+/** The tables that the query of a pipeline names. */
+export type TablesOf = (pipeline: Pipeline) => Promise<readonly TableName[]>
 
 /** A session of the main database, if the batch that is being committed is there too. */
 export interface MetaSession {
@@ -104,8 +117,10 @@ export interface RunQueue {
   dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
   /** Sets the next time, and requests a run if `start`. False: another runner did it first. */
   reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean>
-  /** Requests runs of pipelines whose data would become too old. Returns their names. */
-  requestByFreshness(): Promise<string[]>
+  /** Requests runs of pipelines whose data would become too old. `learned`: ids for which `learnReads` was called. */
+  requestByFreshness(learned: readonly string[]): Promise<DueByFreshness>
+  /** Stores which tables these pipelines read: their first runs wait for the marts among them. */
+  learnReads(ids: readonly string[], tablesOf: TablesOf): Promise<void>
   /** A heartbeat, shown in the list of runners. */
   heartbeat(runner: RunnerInfo): Promise<void>
   gone(runnerId: string): Promise<void>

@@ -1,22 +1,27 @@
 import type { ScheduledPipeline } from '../model/claim.js'
 import { nextRun } from '../model/schedule.js'
-import type { RunQueue } from '../ports/run-queue.js'
+import type { RunQueue, TablesOf } from '../ports/run-queue.js'
 import type { Events } from '../telemetry/events.js'
+
+/** In one tick; the others wait for the next one. */
+const MOST_LEARNED = 100
 
 /** R3.5: requests the runs that are due, by the clock of the database. Of several runners exactly one starts each. */
 export class Scheduler {
   readonly #queue: RunQueue
   readonly #events: Events
+  readonly #tablesOf: TablesOf
   /** Invalid schedules are reported once, not at every tick. */
   readonly #unreadable = new Map<string, string>()
 
-  constructor(queue: RunQueue, events: Events) {
+  constructor(queue: RunQueue, events: Events, tablesOf: TablesOf = async () => []) {
     this.#queue = queue
     this.#events = events
+    this.#tablesOf = tablesOf
   }
 
   async tick(): Promise<void> {
-    for (const name of await this.#queue.requestByFreshness()) this.#events.dueByFreshness(name)
+    await this.#requestByFreshness()
     const { now, pipelines } = await this.#queue.dueSchedules()
     for (const pipeline of pipelines) {
       if (pipeline.schedule === null) {
@@ -30,6 +35,20 @@ export class Scheduler {
       const start = pipeline.nextRunAt !== null
       if (await this.#queue.reschedule(pipeline, next, start)) this.#events.scheduled(pipeline, next, start)
     }
+  }
+
+  /** A pipeline that was inserted with SQL may read marts that come first: what it reads decides when it is due. */
+  async #requestByFreshness(): Promise<void> {
+    const unknown = (await this.#requestKnown([])).slice(0, MOST_LEARNED)
+    if (unknown.length === 0) return
+    await this.#queue.learnReads(unknown, this.#tablesOf)
+    await this.#requestKnown(unknown)
+  }
+
+  async #requestKnown(learned: readonly string[]): Promise<readonly string[]> {
+    const { requested, unknown } = await this.#queue.requestByFreshness(learned)
+    for (const name of requested) this.#events.dueByFreshness(name)
+    return unknown
   }
 
   #next(pipeline: ScheduledPipeline & { readonly schedule: string }, now: Date): string | null | undefined {

@@ -245,7 +245,8 @@ function grantsOnMetaStore(): string {
 
     GRANT EXECUTE ON FUNCTION etl.request_due_runs(), etl.note_reads(uuid, text[], text[], text[], boolean) TO ${LOGINS.writer}, ${LOGINS.meta};
     GRANT EXECUTE ON FUNCTION etl.mark_followers(uuid, timestamptz, uuid) TO ${LOGINS.writer};
-    GRANT EXECUTE ON FUNCTION etl.plan_wave(uuid, text), etl.inherit_freshness() TO ${LOGINS.meta};`
+    GRANT EXECUTE ON FUNCTION etl.inherit_freshness() TO ${LOGINS.writer}, ${LOGINS.meta};
+    GRANT EXECUTE ON FUNCTION etl.plan_wave(uuid, text), etl.know_reads(uuid, bigint) TO ${LOGINS.meta};`
 }
 
 async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {

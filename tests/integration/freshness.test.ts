@@ -802,6 +802,41 @@ describe('Marts that read marts', () => {
     )
   })
 
+  it.each([
+    ['while an API and a runner are running', true],
+    ['while no API is running', false],
+  ])('are loaded in order if they are inserted %s', async (_when, hasApi) => {
+    if (hasApi) {
+      await api.app.ready()
+      // Its first round is over before the pipelines exist.
+      await waitFor(async () => (await api.get('/graph')).statusCode === 200, { what: 'the API' })
+    }
+    await aRunner(database, { env: MARTS_ENV })
+    const { items, names, lengths } = await aChain('1h')
+    await waitFor(
+      async () => (await runsOf(database, lengths)).some(({ status }) => status !== 'REQUESTED'),
+      {
+        what: 'the run of the last mart',
+      },
+    )
+    for (const id of [items, names, lengths])
+      await waitFor(async () => (await successes(id)) > 0, { what: id })
+    for (const id of [items, names, lengths])
+      expect((await runsOf(database, id)).map(({ status }) => status)).not.toContain('FAILED')
+    expect(await database.query('SELECT count(*)::int AS rows FROM analytics.lengths')).toEqual([
+      { rows: 20 },
+    ])
+  })
+
+  it('are loaded in order although the first one has no rows, while no API is running', async () => {
+    await database.query('DELETE FROM content.item')
+    await aRunner(database, { env: MARTS_ENV })
+    const { lengths } = await aChain('1h')
+    await waitFor(async () => (await runsOf(database, lengths))[0]?.status === 'SUCCESS', {
+      what: 'the last mart to be loaded',
+    })
+  })
+
   it('are not due before the mart that they read is filled, although no API has looked at them', async () => {
     const { items, names, lengths } = await aChain('1h')
     const dueOf = async (id: string) => {

@@ -14,10 +14,20 @@ import type {
   StalledRun,
 } from '../../model/claim.js'
 import { VitrinaError } from '../../model/errors.js'
+import type { Pipeline } from '../../model/pipeline.js'
 import { type HeldRow, type RefusedRow, type RepairKey, type RunCost, rowsWritten } from '../../model/run.js'
-import type { CheckedOptions, MetaSession, RecordOptions, RunQueue } from '../../ports/run-queue.js'
+import type { TableName } from '../../model/table-name.js'
+import type {
+  CheckedOptions,
+  DueByFreshness,
+  MetaSession,
+  RecordOptions,
+  RunQueue,
+  TablesOf,
+} from '../../ports/run-queue.js'
 import { redactText } from '../../telemetry/redact.js'
 import { ALIVE } from '../alive.js'
+import { findPipeline } from '../catalog/find.js'
 import type { Database, Queryable } from '../database.js'
 import { MetaStore } from '../meta-store.js'
 import { HELD } from '../status-lists.js'
@@ -122,13 +132,17 @@ export class RunQueueRepository implements RunQueue {
   ): Promise<void> {
     const found = JSON.stringify([pipeline.configVersion, tables])
     if (this.#reads.get(pipeline.id) === found) return
+    await this.#noteReads(pipeline, tables)
+    this.#reads.set(pipeline.id, found)
+  }
+
+  async #noteReads({ id, sourceConnection }: Pipeline, tables: readonly TableName[]): Promise<void> {
     await this.#database.query('SELECT etl.note_reads($1, $2, $3, $4, false)', [
-      pipeline.id,
-      this.#namesOf(pipeline.sourceConnection),
+      id,
+      this.#namesOf(sourceConnection),
       tables.map(({ schema }) => schema),
       tables.map(({ table }) => table),
     ])
-    this.#reads.set(pipeline.id, found)
   }
 
   async changed({ pipeline }: Claim): Promise<void> {
@@ -387,9 +401,24 @@ export class RunQueueRepository implements RunQueue {
     })
   }
 
-  async requestByFreshness(): Promise<string[]> {
-    const rows = await this.#database.query<{ name: string }>(DUE_BY_FRESHNESS)
-    return rows.map(({ name }) => name)
+  async requestByFreshness(learned: readonly string[]): Promise<DueByFreshness> {
+    const due = await this.#database.query<{ id: string; name: string; known: boolean }>(DUE_BY_FRESHNESS, [
+      learned,
+    ])
+    return {
+      requested: due.filter(({ known }) => known).map(({ name }) => name),
+      unknown: due.filter(({ known }) => !known).map(({ id }) => id),
+    }
+  }
+
+  async learnReads(ids: readonly string[], tablesOf: TablesOf): Promise<void> {
+    for (const id of ids) {
+      const pipeline = await findPipeline(this.#database, id)
+      const tables = pipeline === null ? [] : await tablesOf(pipeline)
+      if (pipeline !== null && tables.length > 0) await this.#noteReads(pipeline, tables)
+    }
+    // What they follow needs the same freshness.
+    await this.#database.query('SELECT etl.inherit_freshness()')
   }
 
   async heartbeat(runner: RunnerInfo): Promise<void> {

@@ -97,7 +97,8 @@ describe('a pipeline to which another session is just adding a reference', () =>
       [fresh.id],
     )
     await refer(fresh.id)
-    expect(await on.queue.requestByFreshness()).toEqual(['fresh'])
+    expect(await on.queue.requestByFreshness([])).toEqual({ requested: [], unknown: [fresh.id] })
+    expect(await on.queue.requestByFreshness([fresh.id])).toEqual({ requested: ['fresh'], unknown: [] })
 
     const follower = await aPipeline(on.database, { after: ['fresh'] })
     await on.database.query('SELECT etl.mark_followers($1, now())', [fresh.id])

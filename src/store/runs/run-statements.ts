@@ -41,13 +41,18 @@ export const DUE_SCHEDULES =
            SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at <= statement_timestamp()
               AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`)
 
-// One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
+// One statement, and SKIP LOCKED: of several runners each pipeline is requested by one. Before its first run it has to be
+// known which marts it reads, because they come first.
 export const DUE_BY_FRESHNESS = kept(`WITH due AS (
-         SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
+         SELECT p.id, p.name, f.read_at IS NOT NULL OR p.id = ANY ($1::uuid[])
+                OR EXISTS (SELECT FROM etl.etl_known_reads k WHERE k.pipeline_id = p.id) AS known
+           FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
           WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
-            FOR NO KEY UPDATE OF p SKIP LOCKED)
-       UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
-         FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`)
+            FOR NO KEY UPDATE OF p SKIP LOCKED),
+       requested AS (
+         UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
+           FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id AND due.known)
+       SELECT id, name, known FROM due`)
 
 export const CLAIM = kept('SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed')
 export const FINISH = kept('SELECT etl.finish_run($1, $2, $3, $4) AS finished')
