@@ -74,9 +74,18 @@ type Relationship = Extract<Check, { type: 'relationship' }>
 /** A system catalog is not a source, not even if it is listed. */
 const SYSTEM_SCHEMA = /^(?:pg_|information_schema$)/
 
-function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: CheckRules): boolean {
+type ReadRules = Pick<CheckRules, 'targets' | 'sourceSchemas'>
+
+function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: ReadRules): boolean {
   if (SYSTEM_SCHEMA.test(schema)) return false
   return sourceSchemas.includes(schema) || isAllowedTable({ schema, table }, targets)
+}
+
+/** The name of the other table alone decides, whether or not the table exists. Null: it may be read. */
+export function refusedTable(check: Check, rules: ReadRules): VitrinaError | null {
+  if (check.type !== 'relationship') return null
+  const name = readTableName(check.to)
+  return name === null || !mayRead(name, rules) ? unreadable(check, check.to, rules) : null
 }
 
 /**
@@ -84,8 +93,9 @@ function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: Check
  * table has that no query may read.
  */
 async function requireReadable(session: GuardSession, check: Relationship, rules: CheckRules): Promise<void> {
-  const name = readTableName(check.to)
-  if (name === null || !mayRead(name, rules)) throw unreadable(check, check.to, rules)
+  const refused = refusedTable(check, rules)
+  if (refused !== null) throw refused
+  const name = readTableName(check.to)!
   const found = await session.rows<Relation>(BELOW, [name.schema, name.table])
   const forbidden = found.find((relation) => !mayRead(relation, rules))
   if (forbidden !== undefined)
@@ -120,7 +130,7 @@ const BELOW = `WITH RECURSIVE below AS (
          has_table_privilege(c.oid, 'SELECT')::text AS readable
     FROM below b JOIN pg_catalog.pg_class c ON c.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
 
-function unreadable(check: Check, what: string, { targets, sourceSchemas }: CheckRules): VitrinaError {
+function unreadable(check: Check, what: string, { targets, sourceSchemas }: ReadRules): VitrinaError {
   return invalid(
     check,
     `${what} may not be read: only the schemas ${sourceSchemas.join(', ')} and the targets ${targets.tables.join(', ')} may.`,
