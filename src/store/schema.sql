@@ -2474,6 +2474,11 @@ BEGIN
       'ahead', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status = 'RUN_REQUESTED' AND q.enabled AND q.requested_at < f.requested_at),
       'running', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status IN ('RUNNING', 'PAUSE_REQUESTED')))
     WHEN f.status = 'PAUSE_REQUESTED' THEN jsonb_build_object('code', 'PAUSING', 'since', f.run ->> 'started_at')
+    -- A runner that holds no lease any more, and none that could take the run over.
+    WHEN f.status = 'RUNNING' AND (f.lease_owner IS NULL OR f.lease_until < clock_timestamp()) AND NOT EXISTS (
+           SELECT FROM etl.etl_runners x WHERE x.stopped_at IS NULL AND x.heartbeat_at > clock_timestamp() - interval '15 seconds'
+              AND etl.runner_takes(x.tags, f.tags))
+      THEN jsonb_build_object('code', 'NO_RUNNER_FOR_TAGS', 'tags', f.tags, 'since', etl.rfc3339(f.lease_until))
     -- Runners try again each second: most of the time one of them holds the run, until its first batch since then.
     WHEN f.status = 'RUNNING' AND f.run #>> '{attempts,-1,end}' = 'connection_lost'
          AND (f.lease_owner IS NULL OR f.run #>> '{attempts,-1,endedAt}' > etl.rfc3339(clock_timestamp() - interval '15 seconds')

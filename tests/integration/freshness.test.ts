@@ -232,6 +232,42 @@ describe('A breach names its cause:', () => {
     })
   })
 
+  it.each([
+    [
+      'died',
+      (id: string) => database.query('UPDATE etl.etl_pipelines SET lease_until = now() WHERE id = $1', [id]),
+    ],
+    [
+      'handed it back',
+      (id: string) =>
+        database.query('UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = NULL WHERE id = $1', [
+          id,
+        ]),
+    ],
+  ])('NO_RUNNER_FOR_TAGS for a run whose runner %s, when no other one takes it over', async (_what, end) => {
+    const id = await aMart({ tags: ['gpu'] })
+    await requestRun(database, id)
+    await database.query(`SELECT etl.claim_run('dead-runner', 60, NULL, '{}', NULL);`)
+    const runner = await aRunner(database, { env: { ...ENV, RUNNER_TAGS: 'light:1' } })
+    expect((await causeOf(id)).code).toBe('RUNNER_SILENT')
+    await end(id)
+    expect(await causeOf(id)).toMatchObject({
+      code: 'NO_RUNNER_FOR_TAGS',
+      detail: 'No runner takes tag gpu.',
+    })
+    await runner.stop()
+    expect((await causeOf(id)).code).toBe('NO_RUNNER')
+  })
+
+  it('NO_RUNNER for a queued run while the only runner is frozen', async () => {
+    const id = await aMart()
+    await requestRun(database, id)
+    await database.query(
+      `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, heartbeat_at) VALUES ('frozen', 'host', 1, 'test', 4, now() - interval '20 seconds')`,
+    )
+    expect((await causeOf(id)).code).toBe('NO_RUNNER')
+  })
+
   const whileLocked = async (table: string) => {
     const holder = await database.client()
     await holder.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
