@@ -38,6 +38,8 @@ export interface DueByFreshness {
   readonly requested: readonly string[]
   /** The ids of those that wait for their first run until it is known which tables they read. */
   readonly unknown: readonly string[]
+  /** When to look again, if that is sooner than a runner usually does. */
+  readonly againMs: number | null
 }
 
 /** The tables that the query of a pipeline names. */

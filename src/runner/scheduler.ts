@@ -1,6 +1,6 @@
 import type { ScheduledPipeline } from '../model/claim.js'
 import { nextRun } from '../model/schedule.js'
-import type { RunQueue, TablesOf } from '../ports/run-queue.js'
+import type { DueByFreshness, RunQueue, TablesOf } from '../ports/run-queue.js'
 import type { Events } from '../telemetry/events.js'
 
 /** In one tick; the others wait for the next one. */
@@ -20,8 +20,9 @@ export class Scheduler {
     this.#tablesOf = tablesOf
   }
 
-  async tick(): Promise<void> {
-    await this.#requestByFreshness()
+  /** Returns when the next tick is needed, if that is sooner than usual. */
+  async tick(): Promise<number | null> {
+    const againMs = await this.#requestByFreshness()
     const { now, pipelines } = await this.#queue.dueSchedules()
     for (const pipeline of pipelines) {
       if (pipeline.schedule === null) {
@@ -35,20 +36,22 @@ export class Scheduler {
       const start = pipeline.nextRunAt !== null
       if (await this.#queue.reschedule(pipeline, next, start)) this.#events.scheduled(pipeline, next, start)
     }
+    return againMs
   }
 
   /** A pipeline that was inserted with SQL may read marts that come first: what it reads decides when it is due. */
-  async #requestByFreshness(): Promise<void> {
-    const unknown = (await this.#requestKnown([])).slice(0, MOST_LEARNED)
-    if (unknown.length === 0) return
+  async #requestByFreshness(): Promise<number | null> {
+    const first = await this.#requestKnown([])
+    const unknown = first.unknown.slice(0, MOST_LEARNED)
+    if (unknown.length === 0) return first.againMs
     await this.#queue.learnReads(unknown, this.#tablesOf)
-    await this.#requestKnown(unknown)
+    return (await this.#requestKnown(unknown)).againMs
   }
 
-  async #requestKnown(learned: readonly string[]): Promise<readonly string[]> {
-    const { requested, unknown } = await this.#queue.requestByFreshness(learned)
-    for (const name of requested) this.#events.dueByFreshness(name)
-    return unknown
+  async #requestKnown(learned: readonly string[]): Promise<DueByFreshness> {
+    const due = await this.#queue.requestByFreshness(learned)
+    for (const name of due.requested) this.#events.dueByFreshness(name)
+    return due
   }
 
   #next(pipeline: ScheduledPipeline & { readonly schedule: string }, now: Date): string | null | undefined {

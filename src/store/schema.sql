@@ -1116,7 +1116,8 @@ AS $function$
               WHEN f.read_at IS NULL THEN greatest(coalesce(f.due_at, clock_timestamp()), f.not_before)
               -- It runs when they have changed.
               WHEN etl.reads_only_marts(f.pipeline_id) THEN NULL
-              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), 0)), f.not_before) END
+              -- A limit of one second would be a run without a pause.
+              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), f.needed_seconds / 4.0)), f.not_before) END
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)

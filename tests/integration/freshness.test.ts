@@ -136,6 +136,19 @@ describe('A pipeline with a freshness', () => {
     expect(await freshnessOf(id)).toMatchObject({ budget_seconds: 3, due_at: expect.any(String) })
   })
 
+  it('of one second runs at most four times a second, however seldom a runner looks for work', async () => {
+    const id = await aMart({ freshness: '1s' })
+    await aRunner(database, { env: { ...ENV, RUNNER_POLL_INTERVAL_MS: '60000' } })
+    await waitFor(async () => (await successes(id)) >= 8, { what: 'eight runs' })
+    const [gaps] = await database.query<{ least: number }>(
+      `SELECT min(gap) AS least FROM (
+         SELECT extract(epoch FROM started_at - lag(started_at) OVER (ORDER BY started_at))::float8 AS gap
+           FROM etl.etl_runs WHERE pipeline_id = $1 AND status = 'SUCCESS') runs`,
+      [id],
+    )
+    expect(gaps!.least).toBeGreaterThanOrEqual(0.25)
+  })
+
   it('has the age of the start of its last successful run, not of its end', async () => {
     const id = await aMart({ freshness: '1h' })
     const runner = await aRunner(database, { env: ENV })

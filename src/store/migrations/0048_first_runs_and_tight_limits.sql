@@ -3,6 +3,7 @@
 -- of a table, and for good. What is known is recorded: the API looks for the rest every two seconds, and before the first
 -- run for its freshness a runner reads the names of the tables from the text of the query.
 -- A run whose runner is gone was reported as RUNNER_SILENT, also if no other runner takes its tags and it would never go on.
+-- A limit of one second was a run without a pause, up to twenty a second: a quarter of the limit is between two starts.
 -- Compatible: an older runner requests these runs without looking; an older API looks only when it starts.
 
 CREATE TABLE etl.etl_known_reads (
@@ -352,4 +353,22 @@ AS $$
        FROM regexp_match(btrim(target), '^("(?:[^"]|"")+"|[^".:]+)\.("(?:[^"]|"")+"|[^".:]+)$') parts
       WHERE parts IS NOT NULL),
     btrim(target))
+$$;
+
+-- As before, and a quarter of the limit is between two starts.
+CREATE OR REPLACE FUNCTION etl.due_at(f etl.etl_freshness)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $$
+  SELECT CASE WHEN f.needed_seconds IS NULL THEN NULL
+              -- The marts that it reads come first.
+              WHEN f.read_at IS NULL AND EXISTS (SELECT FROM etl.pipeline_edges e WHERE e.downstream_id = f.pipeline_id
+                                                   AND etl.data_as_of(e.upstream_id) IS NULL) THEN NULL
+              WHEN f.read_at IS NULL THEN greatest(coalesce(f.due_at, clock_timestamp()), f.not_before)
+              -- It runs when they have changed.
+              WHEN etl.reads_only_marts(f.pipeline_id) THEN NULL
+              -- A limit of one second would be a run without a pause.
+              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), f.needed_seconds / 4.0)), f.not_before) END
 $$;

@@ -402,12 +402,18 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async requestByFreshness(learned: readonly string[]): Promise<DueByFreshness> {
-    const due = await this.#database.query<{ id: string; name: string; known: boolean }>(DUE_BY_FRESHNESS, [
-      learned,
-    ])
+    const rows = await this.#database.query<{
+      id: string | null
+      name: string
+      known: boolean
+      ms: number | null
+    }>(DUE_BY_FRESHNESS, [learned])
+    const due = rows.flatMap(({ id, name, known }) => (id === null ? [] : [{ id, name, known }]))
+    const ms = rows[0]?.ms ?? null
     return {
       requested: due.filter(({ known }) => known).map(({ name }) => name),
       unknown: due.filter(({ known }) => !known).map(({ id }) => id),
+      againMs: ms === null ? null : Math.max(Math.ceil(ms), 1),
     }
   }
 

@@ -42,7 +42,7 @@ export const DUE_SCHEDULES =
               AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`)
 
 // One statement, and SKIP LOCKED: of several runners each pipeline is requested by one. Before its first run it has to be
-// known which marts it reads, because they come first.
+// known which marts it reads, because they come first. A limit of one second leaves no time for the usual tick.
 export const DUE_BY_FRESHNESS = kept(`WITH due AS (
          SELECT p.id, p.name, f.read_at IS NOT NULL OR p.id = ANY ($1::uuid[])
                 OR EXISTS (SELECT FROM etl.etl_known_reads k WHERE k.pipeline_id = p.id) AS known
@@ -52,7 +52,10 @@ export const DUE_BY_FRESHNESS = kept(`WITH due AS (
        requested AS (
          UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
            FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id AND due.known)
-       SELECT id, name, known FROM due`)
+       SELECT due.id, due.name, due.known, again.ms FROM (SELECT 1) one LEFT JOIN due ON true LEFT JOIN LATERAL (
+         SELECT date_part('epoch', f.due_at - clock_timestamp()) * 1000 AS ms FROM etl.etl_freshness f
+          WHERE f.due_at > clock_timestamp() AND f.due_at < clock_timestamp() + interval '1 s' AND f.needed_seconds < 2
+          ORDER BY f.due_at LIMIT 1) again ON true`)
 
 export const CLAIM = kept('SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed')
 export const FINISH = kept('SELECT etl.finish_run($1, $2, $3, $4) AS finished')
