@@ -4,7 +4,7 @@ import { readTableName, type TableName } from '../model/table-name.js'
 import { isAllowedTable, type TargetRules } from '../model/target.js'
 import type { GuardSession, QueryGuard } from '../ports/query-guard.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
-import { type CheckedColumn, type Condition, conditionOf } from './condition.js'
+import { type CheckedColumn, type Condition, conditionOf, isReversed } from './condition.js'
 
 /** A check of rows, ready to be evaluated. */
 export interface RowCheck {
@@ -53,6 +53,7 @@ export async function compileChecks(
     const condition = conditionOf(check, types, { place, looksUp })
     if (check.type === 'expression') await requireExpression(session, check, { columns, guard: rules.guard })
     const isAggregate = await requireValid(session, { check, condition, isOverMart }, columns)
+    await requireOrdered(session, check, types)
     if (isOverMart) mart.push({ check, condition, isAggregate })
     else if (condition !== null) rows.push({ check, condition })
   }
@@ -224,6 +225,32 @@ async function requireValid(
       error,
     )
   }
+}
+
+/**
+ * The API refuses reversed numbers; SQL, and text and times, can still bring limits that nothing is within: every row would
+ * fail, or be set aside. A warning cannot do harm.
+ */
+async function requireOrdered(
+  session: GuardSession,
+  check: Check,
+  types: ReadonlyMap<string, string>,
+): Promise<void> {
+  if ((check.type !== 'range' && check.type !== 'row_count') || check.on_failure === 'warn') return
+  const { min, max } = check
+  if (min === undefined || max === undefined) return
+  const isOutOfOrder =
+    check.type === 'row_count'
+      ? min > max
+      : (await session.rows(`SELECT ${isReversed(min, max, types.get(check.column)!)}::text AS reversed`))[0]
+          ?.reversed === 'true'
+  if (!isOutOfOrder) return
+  const what = check.type === 'range' ? 'row' : 'number of rows'
+  throw invalid(
+    check,
+    `min ${min} is greater than max ${max}, so that no ${what} passes.`,
+    'Swap min and max.',
+  )
 }
 
 function requireTime(check: Extract<Check, { type: 'freshness' }>, columns: readonly CheckedColumn[]): void {

@@ -283,6 +283,64 @@ describe('the checks of a pipeline', () => {
     expect(fine.json()).toMatchObject({ valid: true, errors: [] })
   })
 
+  const reversed = (fields: object) => ({ name: 'n', type: 'range', on_failure: 'fail', ...fields })
+  it.each([
+    ['numbers', reversed({ column: 'rating', min: 10, max: 0 }), 'min 10 is greater than max 0'],
+    [
+      'numbers, although rows would be set aside',
+      reversed({ column: 'rating', min: 10, max: 0, on_failure: 'quarantine' }),
+      'so that no row passes',
+    ],
+    ['text', reversed({ column: 'title', min: 'b', max: 'a' }), 'min b is greater than max a'],
+    [
+      'times',
+      reversed({ column: 'updated_at', min: '2030-01-01', max: '2020-01-01' }),
+      'min 2030-01-01 is greater than max 2020-01-01',
+    ],
+    [
+      'numbers of rows',
+      { name: 'n', type: 'row_count', min: 10, max: 0, on_failure: 'fail' },
+      'min 10 is greater',
+    ],
+  ])(
+    'end a run before it changes anything if they were stored with a min above the max: %s',
+    async (_what, check, words) => {
+      await aRunner(database)
+      const { id, name } = await create([])
+      expect(await run(database, id)).toMatchObject({ status: 'SUCCESS' })
+      const rows = () => database.query(`SELECT count(*)::int AS rows FROM analytics.${name}`)
+      const before = await rows()
+      await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+        id,
+        JSON.stringify([check]),
+      ])
+      expect(await run(database, id)).toMatchObject({
+        ...{ status: 'FAILED', error_code: 'VTR-4104', error_hint: 'Swap min and max.' },
+        error: expect.stringContaining(words),
+      })
+      expect(await rows()).toEqual(before)
+      const validation = (await api.post(`/pipelines/${id}/validate`)).json()
+      expect(validation).toMatchObject({
+        valid: false,
+        errors: [{ code: 'CHECK_INVALID', field: 'checks.0' }],
+      })
+      expect((await api.post('/pipelines', body([check]))).statusCode).toBe(422)
+    },
+  )
+
+  it.each([
+    ['a warning', { column: 'rating', min: 10, max: 0, on_failure: 'warn' }, null],
+    ['numbers in the order of text', { column: 'title', min: 10, max: 9 }, 'VTR-4103'],
+  ])('are evaluated if they were stored with a min above the max: %s', async (_what, fields, code) => {
+    await aRunner(database)
+    const { id } = await create([])
+    await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+      id,
+      JSON.stringify([reversed(fields)]),
+    ])
+    expect((await run(database, id)).error_code).toBe(code)
+  })
+
   it('are refused by a run if they were stored with SQL', async () => {
     await aRunner(database)
     const { id } = await create([])
