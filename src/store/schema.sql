@@ -156,6 +156,7 @@ CREATE TABLE etl.etl_idempotency (
 );
 CREATE TABLE etl.etl_known_reads (
   pipeline_id uuid NOT NULL,
+  in_full boolean NOT NULL,
   CONSTRAINT etl_known_reads_pkey PRIMARY KEY (pipeline_id),
   CONSTRAINT etl_known_reads_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
@@ -627,7 +628,8 @@ COMMENT ON COLUMN etl.etl_freshness.due_at IS 'When a run has to be requested so
 COMMENT ON COLUMN etl.etl_freshness.breached_at IS 'When an API noticed that the data is too old. NULL: it is not.';
 COMMENT ON COLUMN etl.etl_freshness.cause IS 'Why it is too old, as noticed last.';
 COMMENT ON COLUMN etl.etl_idempotency.runs IS 'The runs that were requested together with run_id. NULL: that run alone.';
-COMMENT ON TABLE etl.etl_known_reads IS 'Pipelines whose tables in etl_pipeline_reads are those of their query. The others were inserted or changed with SQL: an API finds their tables.';
+COMMENT ON TABLE etl.etl_known_reads IS 'Whether the tables of a pipeline in etl_pipeline_reads are those of its query. Without a row: if there are any.';
+COMMENT ON COLUMN etl.etl_known_reads.in_full IS 'False: the query was changed with SQL, or a runner has read only its text. An API finds the tables.';
 COMMENT ON COLUMN etl.etl_notification_messages.order_key IS 'Messages with the same key are delivered one after another, by order_no. NULL: in any order.';
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Without names and tags: all pipelines.';
 COMMENT ON COLUMN etl.etl_notification_rules.tags IS 'Pipelines with one of these tags, in addition to those that are named.';
@@ -1256,12 +1258,20 @@ CREATE OR REPLACE FUNCTION etl.forget_reads()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+DECLARE
+  pipeline uuid;
 BEGIN
   IF TG_TABLE_NAME = 'etl_pipelines' THEN
-    DELETE FROM etl.etl_known_reads k WHERE k.pipeline_id = NEW.id;
+    pipeline := NEW.id;
+  ELSIF TG_OP = 'DELETE' THEN
+    pipeline := OLD.pipeline_id;
   ELSE
-    DELETE FROM etl.etl_known_reads k WHERE k.pipeline_id = CASE TG_OP WHEN 'DELETE' THEN OLD.pipeline_id ELSE NEW.pipeline_id END;
+    pipeline := NEW.pipeline_id;
   END IF;
+  -- The tasks of a pipeline that is deleted are deleted after it.
+  INSERT INTO etl.etl_known_reads (pipeline_id, in_full)
+  SELECT p.id, false FROM etl.etl_pipelines p WHERE p.id = pipeline AND etl.knows_reads(p.id)
+  ON CONFLICT (pipeline_id) DO UPDATE SET in_full = false;
   RETURN NULL;
 END $function$
 ;
@@ -1433,9 +1443,19 @@ CREATE OR REPLACE FUNCTION etl.know_reads(pipeline uuid, version bigint)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   -- FOR SHARE: a change of the query either precedes this, or waits and then forgets it.
-  INSERT INTO etl.etl_known_reads (pipeline_id)
-  SELECT p.id FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.config_version = version FOR SHARE
-  ON CONFLICT DO NOTHING
+  INSERT INTO etl.etl_known_reads (pipeline_id, in_full)
+  SELECT p.id, true FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.config_version = version FOR SHARE
+  ON CONFLICT (pipeline_id) DO UPDATE SET in_full = true
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.knows_reads(pipeline uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT coalesce((SELECT k.in_full FROM etl.etl_known_reads k WHERE k.pipeline_id = pipeline),
+                  EXISTS (SELECT FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline))
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.lead_seconds(usual_seconds double precision)
@@ -1640,7 +1660,8 @@ DECLARE
   one text;
 BEGIN
   IF strict THEN
-    INSERT INTO etl.etl_known_reads (pipeline_id) SELECT p.id FROM etl.etl_pipelines p WHERE p.id = pipeline ON CONFLICT DO NOTHING;
+    INSERT INTO etl.etl_known_reads AS k (pipeline_id, in_full) SELECT p.id, true FROM etl.etl_pipelines p WHERE p.id = pipeline
+    ON CONFLICT (pipeline_id) DO UPDATE SET in_full = true WHERE NOT k.in_full;
   END IF;
   IF found_now = ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline ORDER BY 1)
      OR NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline) THEN

@@ -339,6 +339,7 @@ describe('the checks of a pipeline', () => {
       JSON.stringify([reversed(fields)]),
     ])
     expect((await run(database, id)).error_code).toBe(code)
+    await database.query('DELETE FROM etl.etl_pipelines WHERE id = $1', [id])
   })
 
   it('are refused by a run if they were stored with SQL', async () => {

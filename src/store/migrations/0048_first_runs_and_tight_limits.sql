@@ -7,21 +7,39 @@
 -- Compatible: an older runner requests these runs without looking; an older API looks only when it starts.
 
 CREATE TABLE etl.etl_known_reads (
-  pipeline_id uuid PRIMARY KEY REFERENCES etl.etl_pipelines ON DELETE CASCADE
+  pipeline_id uuid PRIMARY KEY REFERENCES etl.etl_pipelines ON DELETE CASCADE,
+  in_full     boolean NOT NULL
 );
 COMMENT ON TABLE etl.etl_known_reads IS
-  'Pipelines whose tables in etl_pipeline_reads are those of their query. The others were inserted or changed with SQL: an API finds their tables.';
-INSERT INTO etl.etl_known_reads (pipeline_id) SELECT DISTINCT r.pipeline_id FROM etl.etl_pipeline_reads r;
+  'Whether the tables of a pipeline in etl_pipeline_reads are those of its query. Without a row: if there are any.';
+COMMENT ON COLUMN etl.etl_known_reads.in_full IS
+  'False: the query was changed with SQL, or a runner has read only its text. An API finds the tables.';
+
+CREATE FUNCTION etl.knows_reads(pipeline uuid) RETURNS boolean
+LANGUAGE sql STABLE SET search_path TO 'pg_catalog', 'pg_temp'
+AS $$
+  SELECT coalesce((SELECT k.in_full FROM etl.etl_known_reads k WHERE k.pipeline_id = pipeline),
+                  EXISTS (SELECT FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline))
+$$;
+COMMENT ON FUNCTION etl.knows_reads(uuid) IS 'Whether it is known which tables a pipeline reads.';
 
 CREATE FUNCTION etl.forget_reads() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path TO 'pg_catalog', 'pg_temp'
 AS $$
+DECLARE
+  pipeline uuid;
 BEGIN
   IF TG_TABLE_NAME = 'etl_pipelines' THEN
-    DELETE FROM etl.etl_known_reads k WHERE k.pipeline_id = NEW.id;
+    pipeline := NEW.id;
+  ELSIF TG_OP = 'DELETE' THEN
+    pipeline := OLD.pipeline_id;
   ELSE
-    DELETE FROM etl.etl_known_reads k WHERE k.pipeline_id = CASE TG_OP WHEN 'DELETE' THEN OLD.pipeline_id ELSE NEW.pipeline_id END;
+    pipeline := NEW.pipeline_id;
   END IF;
+  -- The tasks of a pipeline that is deleted are deleted after it.
+  INSERT INTO etl.etl_known_reads (pipeline_id, in_full)
+  SELECT p.id, false FROM etl.etl_pipelines p WHERE p.id = pipeline AND etl.knows_reads(p.id)
+  ON CONFLICT (pipeline_id) DO UPDATE SET in_full = false;
   RETURN NULL;
 END $$;
 CREATE TRIGGER forget_reads AFTER UPDATE OF source_query, source_table, source_connection ON etl.etl_pipelines
@@ -35,9 +53,9 @@ CREATE FUNCTION etl.know_reads(pipeline uuid, version bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path TO 'pg_catalog', 'pg_temp'
 AS $$
   -- FOR SHARE: a change of the query either precedes this, or waits and then forgets it.
-  INSERT INTO etl.etl_known_reads (pipeline_id)
-  SELECT p.id FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.config_version = version FOR SHARE
-  ON CONFLICT DO NOTHING
+  INSERT INTO etl.etl_known_reads (pipeline_id, in_full)
+  SELECT p.id, true FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.config_version = version FOR SHARE
+  ON CONFLICT (pipeline_id) DO UPDATE SET in_full = true
 $$;
 COMMENT ON FUNCTION etl.know_reads(uuid, bigint) IS
   'Records that the tables of a pipeline are known, unless its configuration has another version by now.';
@@ -56,7 +74,8 @@ DECLARE
   one text;
 BEGIN
   IF strict THEN
-    INSERT INTO etl.etl_known_reads (pipeline_id) SELECT p.id FROM etl.etl_pipelines p WHERE p.id = pipeline ON CONFLICT DO NOTHING;
+    INSERT INTO etl.etl_known_reads AS k (pipeline_id, in_full) SELECT p.id, true FROM etl.etl_pipelines p WHERE p.id = pipeline
+    ON CONFLICT (pipeline_id) DO UPDATE SET in_full = true WHERE NOT k.in_full;
   END IF;
   IF found_now = ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline ORDER BY 1)
      OR NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline) THEN

@@ -421,7 +421,13 @@ export class RunQueueRepository implements RunQueue {
     for (const id of ids) {
       const pipeline = await findPipeline(this.#database, id)
       const tables = pipeline === null ? [] : await tablesOf(pipeline)
-      if (pipeline !== null && tables.length > 0) await this.#noteReads(pipeline, tables)
+      if (pipeline === null || tables.length === 0) continue
+      await this.#noteReads(pipeline, tables)
+      // An API looks behind the views.
+      await this.#database.query(
+        'INSERT INTO etl.etl_known_reads (pipeline_id, in_full) VALUES ($1, false) ON CONFLICT DO NOTHING',
+        [id],
+      )
     }
     // What they follow needs the same freshness.
     await this.#database.query('SELECT etl.inherit_freshness()')

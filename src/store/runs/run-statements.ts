@@ -45,7 +45,7 @@ export const DUE_SCHEDULES =
 // known which marts it reads, because they come first. A limit of one second leaves no time for the usual tick.
 export const DUE_BY_FRESHNESS = kept(`WITH due AS (
          SELECT p.id, p.name, f.read_at IS NOT NULL OR p.id = ANY ($1::uuid[])
-                OR EXISTS (SELECT FROM etl.etl_known_reads k WHERE k.pipeline_id = p.id) AS known
+                OR etl.knows_reads(p.id) AS known
            FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
           WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
             FOR NO KEY UPDATE OF p SKIP LOCKED),
