@@ -4,7 +4,7 @@ import { readTableName, type TableName } from '../model/table-name.js'
 import { isAllowedTable, type TargetRules } from '../model/target.js'
 import type { GuardSession, QueryGuard } from '../ports/query-guard.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
-import { type CheckedColumn, type Condition, conditionOf } from './condition.js'
+import { type CheckedColumn, type Condition, conditionOf, isReversed } from './condition.js'
 
 /** A check of rows, ready to be evaluated. */
 export interface RowCheck {
@@ -53,6 +53,7 @@ export async function compileChecks(
     const condition = conditionOf(check, types, { place, looksUp })
     if (check.type === 'expression') await requireExpression(session, check, { columns, guard: rules.guard })
     const isAggregate = await requireValid(session, { check, condition, isOverMart }, columns)
+    await requireOrdered(session, check, types)
     if (isOverMart) mart.push({ check, condition, isAggregate })
     else if (condition !== null) rows.push({ check, condition })
   }
@@ -74,9 +75,18 @@ type Relationship = Extract<Check, { type: 'relationship' }>
 /** A system catalog is not a source, not even if it is listed. */
 const SYSTEM_SCHEMA = /^(?:pg_|information_schema$)/
 
-function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: CheckRules): boolean {
+type ReadRules = Pick<CheckRules, 'targets' | 'sourceSchemas'>
+
+function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: ReadRules): boolean {
   if (SYSTEM_SCHEMA.test(schema)) return false
   return sourceSchemas.includes(schema) || isAllowedTable({ schema, table }, targets)
+}
+
+/** The name of the other table alone decides, whether or not the table exists. Null: it may be read. */
+export function refusedTable(check: Check, rules: ReadRules): VitrinaError | null {
+  if (check.type !== 'relationship') return null
+  const name = readTableName(check.to)
+  return name === null || !mayRead(name, rules) ? unreadable(check, check.to, rules) : null
 }
 
 /**
@@ -84,8 +94,9 @@ function mayRead({ schema, table }: TableName, { targets, sourceSchemas }: Check
  * table has that no query may read.
  */
 async function requireReadable(session: GuardSession, check: Relationship, rules: CheckRules): Promise<void> {
-  const name = readTableName(check.to)
-  if (name === null || !mayRead(name, rules)) throw unreadable(check, check.to, rules)
+  const refused = refusedTable(check, rules)
+  if (refused !== null) throw refused
+  const name = readTableName(check.to)!
   const found = await session.rows<Relation>(BELOW, [name.schema, name.table])
   const forbidden = found.find((relation) => !mayRead(relation, rules))
   if (forbidden !== undefined)
@@ -120,7 +131,7 @@ const BELOW = `WITH RECURSIVE below AS (
          has_table_privilege(c.oid, 'SELECT')::text AS readable
     FROM below b JOIN pg_catalog.pg_class c ON c.oid = b.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
 
-function unreadable(check: Check, what: string, { targets, sourceSchemas }: CheckRules): VitrinaError {
+function unreadable(check: Check, what: string, { targets, sourceSchemas }: ReadRules): VitrinaError {
   return invalid(
     check,
     `${what} may not be read: only the schemas ${sourceSchemas.join(', ')} and the targets ${targets.tables.join(', ')} may.`,
@@ -214,6 +225,32 @@ async function requireValid(
       error,
     )
   }
+}
+
+/**
+ * The API refuses reversed numbers; SQL, and text and times, can still bring limits that nothing is within: every row would
+ * fail, or be set aside. A warning cannot do harm.
+ */
+async function requireOrdered(
+  session: GuardSession,
+  check: Check,
+  types: ReadonlyMap<string, string>,
+): Promise<void> {
+  if ((check.type !== 'range' && check.type !== 'row_count') || check.on_failure === 'warn') return
+  const { min, max } = check
+  if (min === undefined || max === undefined) return
+  const isOutOfOrder =
+    check.type === 'row_count'
+      ? min > max
+      : (await session.rows(`SELECT ${isReversed(min, max, types.get(check.column)!)}::text AS reversed`))[0]
+          ?.reversed === 'true'
+  if (!isOutOfOrder) return
+  const what = check.type === 'range' ? 'row' : 'number of rows'
+  throw invalid(
+    check,
+    `min ${min} is greater than max ${max}, so that no ${what} passes.`,
+    'Swap min and max.',
+  )
 }
 
 function requireTime(check: Extract<Check, { type: 'freshness' }>, columns: readonly CheckedColumn[]): void {

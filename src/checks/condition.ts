@@ -104,6 +104,12 @@ function rangeOf({ column, min, max }: Extract<Check, { type: 'range' }>, type: 
   return [unlessNull(column, within.join(' AND '))]
 }
 
+/** True in SQL: no value of this type is within the limits. */
+export function isReversed(min: string | number, max: string | number, type: string): string {
+  const collation = TEXT_TYPE.test(type) ? ' COLLATE "C"' : ''
+  return `(${literal(min, type)}${collation} > ${literal(max, type)}${collation})`
+}
+
 type Relationship = Extract<Check, { type: 'relationship' }>
 
 /**

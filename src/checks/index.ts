@@ -7,6 +7,7 @@ export {
   compileChecks,
   type MartCheck,
   type RowCheck,
+  refusedTable,
 } from './compile-checks.js'
 export type { CheckedColumn } from './condition.js'
 export {

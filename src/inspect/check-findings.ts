@@ -1,4 +1,4 @@
-import { type CheckedColumn, type CheckRules, compileChecks } from '../checks/index.js'
+import { type CheckedColumn, type CheckRules, compileChecks, refusedTable } from '../checks/index.js'
 import type { Check } from '../model/check.js'
 import { VitrinaError } from '../model/errors.js'
 import type { Finding } from '../model/validation.js'
@@ -21,6 +21,11 @@ export async function checkFindings(
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const [place, check] of checks.entries()) {
+    const refused = tableFinding(check, place, rules)
+    if (refused !== null) {
+      findings.push(refused)
+      continue
+    }
     const compile = (by: Session) => compileChecks(by, { checks: [check], columns }, rules)
     const error = await problemOf(() => compile(session))
     const problem = error !== null && isHidden(error) ? await asReader(compile, openReader) : error
@@ -56,8 +61,21 @@ async function problemOf(compile: () => Promise<unknown>): Promise<VitrinaError 
   }
 }
 
-/** What the text of expressions shows, without a server. */
-export async function expressionFindings(guard: QueryGuard, checks: readonly Check[]): Promise<Finding[]> {
+/** Why a check may not read its other table, as for a table in a query. */
+function tableFinding(check: Check, place: number, rules: CheckRules): Finding | null {
+  const refused = refusedTable(check, rules)
+  if (refused === null) return null
+  const { message, hint } = refused
+  return { code: 'SOURCE_REFUSED', message, hint, field: `checks.${place}.to`, position: null }
+}
+
+/** What the names of tables and the text of expressions show, without a server. */
+export async function textFindings(checks: readonly Check[], rules: CheckRules): Promise<Finding[]> {
+  const tables = checks.map((check, place) => tableFinding(check, place, rules))
+  return [...tables.filter((finding) => finding !== null), ...(await expressionFindings(rules.guard, checks))]
+}
+
+async function expressionFindings(guard: QueryGuard, checks: readonly Check[]): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const [place, check] of checks.entries()) {
     if (check.type !== 'expression') continue

@@ -14,7 +14,7 @@ import { databaseNames } from '../postgres/database-place.js'
 import { inspectionError } from '../postgres/errors.js'
 import { parseTable } from '../sql/identifiers.js'
 import { findBlocker } from './blocker.js'
-import { checkFindings, expressionFindings } from './check-findings.js'
+import { checkFindings, textFindings } from './check-findings.js'
 import { checkQuery } from './check-query.js'
 import { evaluateChecks } from './evaluate-checks.js'
 import { asFindings } from './findings.js'
@@ -44,12 +44,12 @@ export class PipelineInspector implements Inspector {
 
   async refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
     const verdict = await this.#checkQuery(pipeline, signal)
+    const texts = await textFindings(pipeline.checks, rulesForChecks(this.#settings, pipeline))
     if (!verdict.ok) {
       const lasting = verdict.problems.filter(({ mayPass = false }) => !mayPass)
-      return asFindings(lasting, pipeline)
+      return [...asFindings(lasting, pipeline), ...texts]
     }
     // Without the server the columns are unknown, and transforms decide which columns the mart has.
-    const texts = await expressionFindings(this.#settings.guard, pipeline.checks)
     if (!('columns' in verdict) || texts.length > 0) return texts
     return [
       ...missingKeys(pipeline, verdict.columns),

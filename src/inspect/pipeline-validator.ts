@@ -22,7 +22,7 @@ import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.
 import { assignableProblem } from './assignable.js'
 import { changeTrace } from './change-trace.js'
 import { changeWarnings, preparationWarnings } from './change-warnings.js'
-import { checkFindings } from './check-findings.js'
+import { checkFindings, textFindings } from './check-findings.js'
 import { checkQuery } from './check-query.js'
 import { examineSink, ofTarget } from './examine-sink.js'
 import { asFinding, asFindings, fieldOf, inReaderField, planFindings, scheduleFindings } from './findings.js'
@@ -66,7 +66,10 @@ export class PipelineValidator {
     const checked = plan.length > 0 ? NOT_CHECKED : await this.#checkReader(pipeline, signal)
     const refused = route instanceof VitrinaError ? [asFinding(route, 'target_table')] : []
     const errors = [...plan, ...scheduleFindings(pipeline), ...refused, ...checked.findings]
-    if (route instanceof VitrinaError || errors.length > 0) return this.#invalid(pipeline, errors)
+    // Reported also if the checks cannot be compiled, because there is no mart or no server.
+    const texts = await textFindings(pipeline.checks, rulesForChecks(this.#settings, pipeline))
+    if (route instanceof VitrinaError || errors.length > 0)
+      return this.#invalid(pipeline, [...errors, ...texts])
     // Reported also if a later check fails: the user chooses a key among them.
     let written: readonly Column[] = []
     try {
@@ -93,7 +96,7 @@ export class PipelineValidator {
       if (error instanceof VitrinaError && error.code === 'TOO_MANY_CHECKS') throw error
       const unknown = unknownTransforms(error, pipeline)
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
-      return { ...this.#invalid(pipeline, found), columns: namesAndTypes(written) }
+      return { ...this.#invalid(pipeline, [...found, ...texts]), columns: namesAndTypes(written) }
     }
   }
 

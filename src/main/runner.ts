@@ -10,7 +10,8 @@ import {
 } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { RunnerInfo } from '../model/claim.js'
-import type { Way } from '../model/pipeline.js'
+import { readerQuery, type Way } from '../model/pipeline.js'
+import type { TablesOf } from '../ports/due-runs.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseNames } from '../postgres/database-place.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
@@ -144,6 +145,7 @@ interface Adapters {
   readonly transfers: Transfers
   readonly reconciler: MartReconciler
   readonly engine: SparkEngine
+  readonly tablesOf: TablesOf
 }
 
 /** What reads sources, writes marts and executes functions. */
@@ -160,6 +162,10 @@ function adaptersOf(
   const shared = { readerUrl, connections, targets: targetRules(settings, sinks), transforms }
   return {
     transforms,
+    tablesOf: async (pipeline) => {
+      const text = await guard.check(readerQuery(pipeline))
+      return text.ok ? text.relations : []
+    },
     transfers: new Transfers({
       ...shared,
       writerUrl,
@@ -189,14 +195,15 @@ interface ManagerOptions {
 
 function managerOf(
   settings: Settings,
-  { transfers, reconciler, engine }: Adapters,
+  { transfers, reconciler, engine, tablesOf }: Adapters,
   { database, runner, events, retryWaitsMs }: ManagerOptions,
 ): PipelineManager {
   const writerUrl = loginUrl(settings, 'writer')
   const leaseSeconds = settings.RUNNER_LEASE_SECONDS
-  const queue = new RunQueueRepository(database, databaseNames(writerUrl, settings.connections))
+  const namesOf = databaseNames(writerUrl, settings.connections)
+  const queue = new RunQueueRepository(database, namesOf)
   const parts = new PartQueueRepository(database)
-  const dueRuns = new DueRunsRepository(database)
+  const dueRuns = new DueRunsRepository(database, namesOf)
   const shared = { queue, parts, transfers, events, leaseSeconds }
   const worker = new PartWorker({
     ...shared,
@@ -214,7 +221,7 @@ function managerOf(
     worker,
     events,
     dispatcher: new PipelineDispatcher(executorParts, new PipelineExecutor(executorParts)),
-    scheduler: new Scheduler(dueRuns, events),
+    scheduler: new Scheduler(dueRuns, events, tablesOf),
     wakeups: new NotifyWakeups(writerUrl),
     pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
     leaseSeconds,

@@ -116,8 +116,11 @@ export interface Catalog {
   dueOf(pipelineId: string): Promise<Due | null>
   /** The names of the pipelines whose marts are published with its own, itself included. Null: none are. */
   groupOf(pipelineId: string): Promise<readonly string[] | null>
-  /** Pipelines whose tables are not known: created with SQL, or before there was an order. */
-  pipelinesWithoutReads(): Promise<string[]>
+  /**
+   * Pipelines whose tables are not known: inserted or changed with SQL, or created before there was an order. `isFirst`:
+   * also those that read no table as far as is known.
+   */
+  pipelinesWithoutReads(isFirst: boolean): Promise<string[]>
   /** Newest first. */
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
   /** In the order of their keys. */

@@ -59,8 +59,11 @@ export interface PipelineEditor {
   create(draft: PipelineDraft, author: Author, reads: readonly RelationRead[]): Promise<Pipeline>
   /** Null: the pipeline does not exist. Throws PIPELINE_NAME_TAKEN, AFTER_UNKNOWN. */
   change(id: string, change: PipelineChange): Promise<Pipeline | null>
-  /** Stores what a pipeline reads without changing it. What would close a cycle is not followed. */
-  learnReads(id: string, reads: readonly RelationRead[]): Promise<void>
+  /**
+   * Stores what a version of a pipeline reads without changing it. What would close a cycle is not followed. An empty
+   * list leaves what was known before.
+   */
+  learnReads(pipeline: Pick<Pipeline, 'id' | 'configVersion'>, reads: readonly RelationRead[]): Promise<void>
   /** False: the pipeline does not exist. Throws while it is running, and if `check` does. */
   remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean>
   /** Sets the checkpoint; `decide` checks the pipeline first. Null: the pipeline does not exist. */

@@ -43,6 +43,7 @@ export class PipelineManager {
   readonly #live = new Set<Promise<void>>()
   #stopping = false
   #wake: () => void = () => {}
+  #early: NodeJS.Timeout | undefined
   #loop: Promise<void> = Promise.resolve()
   #heartbeatAt = Number.NEGATIVE_INFINITY
   /** Separate from the ticks, which may be much further apart. */
@@ -101,6 +102,7 @@ export class PipelineManager {
         else this.#parts.events.tickFailed(error as Error)
       }
       await nap
+      clearTimeout(this.#early)
     }
   }
 
@@ -109,7 +111,8 @@ export class PipelineManager {
     await this.#beat()
     // Before the schedules: an upstream that is always due again must not keep its followers waiting.
     await this.#follow()
-    await scheduler.tick()
+    const againMs = await scheduler.tick()
+    if (againMs !== null) this.#early = setTimeout(() => this.#wake(), againMs)
     // A runner that froze in a part may hold the lock on its run, which the next claim would wait for.
     await parts.endFrozenParts()
     let recovered = 0

@@ -224,7 +224,7 @@ function grantsOnMetaStore(): string {
     GRANT UPDATE (status, fence, lease_owner, lease_until, next_run_at) ON etl.etl_pipelines TO ${LOGINS.writer};
     GRANT INSERT, UPDATE ON etl.etl_state, etl.etl_runs, etl.etl_run_batches, etl.etl_run_parts, etl.etl_quarantine, etl.etl_check_results, etl.etl_runners TO ${LOGINS.writer};
     GRANT DELETE ON etl.etl_runners, etl.etl_run_parts TO ${LOGINS.writer};
-    GRANT INSERT ON etl.etl_run_log TO ${LOGINS.writer};
+    GRANT INSERT ON etl.etl_run_log, etl.etl_known_reads TO ${LOGINS.writer};
     GRANT UPDATE (repaired_at) ON etl.etl_repairs TO ${LOGINS.writer};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_change_heads, etl.etl_changes, etl.etl_change_positions TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_repairs TO ${LOGINS.meta};
@@ -245,7 +245,8 @@ function grantsOnMetaStore(): string {
 
     GRANT EXECUTE ON FUNCTION etl.request_due_runs(), etl.note_reads(uuid, text[], text[], text[], boolean) TO ${LOGINS.writer}, ${LOGINS.meta};
     GRANT EXECUTE ON FUNCTION etl.mark_followers(uuid, timestamptz, uuid) TO ${LOGINS.writer};
-    GRANT EXECUTE ON FUNCTION etl.plan_wave(uuid, text), etl.inherit_freshness() TO ${LOGINS.meta};`
+    GRANT EXECUTE ON FUNCTION etl.inherit_freshness() TO ${LOGINS.writer}, ${LOGINS.meta};
+    GRANT EXECUTE ON FUNCTION etl.plan_wave(uuid, text), etl.know_reads(uuid, bigint) TO ${LOGINS.meta};`
 }
 
 async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {

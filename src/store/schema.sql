@@ -154,6 +154,12 @@ CREATE TABLE etl.etl_idempotency (
   runs uuid[],
   CONSTRAINT etl_idempotency_pkey PRIMARY KEY (actor, key)
 );
+CREATE TABLE etl.etl_known_reads (
+  pipeline_id uuid NOT NULL,
+  in_full boolean NOT NULL,
+  CONSTRAINT etl_known_reads_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_known_reads_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
 CREATE TABLE etl.etl_notification_messages (
   id uuid DEFAULT gen_random_uuid() NOT NULL,
   rule_id uuid NOT NULL,
@@ -622,6 +628,8 @@ COMMENT ON COLUMN etl.etl_freshness.due_at IS 'When a run has to be requested so
 COMMENT ON COLUMN etl.etl_freshness.breached_at IS 'When an API noticed that the data is too old. NULL: it is not.';
 COMMENT ON COLUMN etl.etl_freshness.cause IS 'Why it is too old, as noticed last.';
 COMMENT ON COLUMN etl.etl_idempotency.runs IS 'The runs that were requested together with run_id. NULL: that run alone.';
+COMMENT ON TABLE etl.etl_known_reads IS 'Whether the tables of a pipeline in etl_pipeline_reads are those of its query. Without a row: if there are any.';
+COMMENT ON COLUMN etl.etl_known_reads.in_full IS 'False: the query was changed with SQL, or a runner has read only its text. An API finds the tables.';
 COMMENT ON COLUMN etl.etl_notification_messages.order_key IS 'Messages with the same key are delivered one after another, by order_no. NULL: in any order.';
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Without names and tags: all pipelines.';
 COMMENT ON COLUMN etl.etl_notification_rules.tags IS 'Pipelines with one of these tags, in addition to those that are named.';
@@ -1053,6 +1061,12 @@ BEGIN
      WHERE pipeline_id = NEW.pipeline_id AND needed_seconds IS NOT NULL;
   END IF;
   PERFORM etl.plan_freshness(NEW.pipeline_id);
+  -- A run that changed no rows makes no follower due, and the first run of a follower may have waited for it.
+  UPDATE etl.etl_freshness f SET due_at = etl.due_at(f)
+   WHERE f.pipeline_id IN (
+     SELECT x.pipeline_id FROM etl.etl_pipeline_edges e JOIN etl.etl_freshness x ON x.pipeline_id = e.downstream_id
+      WHERE e.upstream_id = NEW.pipeline_id AND x.read_at IS NULL AND x.due_at IS NULL AND x.needed_seconds IS NOT NULL
+        FOR UPDATE OF x SKIP LOCKED);
   RETURN NULL;
 END $function$
 ;
@@ -1104,7 +1118,8 @@ AS $function$
               WHEN f.read_at IS NULL THEN greatest(coalesce(f.due_at, clock_timestamp()), f.not_before)
               -- It runs when they have changed.
               WHEN etl.reads_only_marts(f.pipeline_id) THEN NULL
-              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), 0)), f.not_before) END
+              -- A limit of one second would be a run without a pause.
+              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), f.needed_seconds / 4.0)), f.not_before) END
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)
@@ -1235,6 +1250,29 @@ BEGIN
   -- Without a row, the run was deleted from the history while it was in progress.
   RETURN jsonb_build_object('end', 'ended', 'run', CASE WHEN ended.id IS NOT NULL THEN to_jsonb(ended) || jsonb_build_object(
     'duration_ms', date_part('epoch', ended.finished_at - ended.started_at) * 1000) END);
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.forget_reads()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  pipeline uuid;
+BEGIN
+  IF TG_TABLE_NAME = 'etl_pipelines' THEN
+    pipeline := NEW.id;
+  ELSIF TG_OP = 'DELETE' THEN
+    pipeline := OLD.pipeline_id;
+  ELSE
+    pipeline := NEW.pipeline_id;
+  END IF;
+  -- The tasks of a pipeline that is deleted are deleted after it.
+  INSERT INTO etl.etl_known_reads (pipeline_id, in_full)
+  SELECT p.id, false FROM etl.etl_pipelines p WHERE p.id = pipeline AND etl.knows_reads(p.id)
+  ON CONFLICT (pipeline_id) DO UPDATE SET in_full = false;
+  RETURN NULL;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.give_new_pipeline_its_state()
@@ -1397,6 +1435,28 @@ BEGIN
   END IF;
   RETURN NULL;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.know_reads(pipeline uuid, version bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  -- FOR SHARE: a change of the query either precedes this, or waits and then forgets it.
+  INSERT INTO etl.etl_known_reads (pipeline_id, in_full)
+  SELECT p.id, true FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.config_version = version FOR SHARE
+  ON CONFLICT (pipeline_id) DO UPDATE SET in_full = true
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.knows_reads(pipeline uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT coalesce((SELECT k.in_full FROM etl.etl_known_reads k WHERE k.pipeline_id = pipeline),
+                  EXISTS (SELECT FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline))
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.lead_seconds(usual_seconds double precision)
  RETURNS double precision
@@ -1599,6 +1659,10 @@ DECLARE
                               FROM unnest(connections) AS connection, unnest(schemas, tables) AS relation (schema, name) ORDER BY 1);
   one text;
 BEGIN
+  IF strict THEN
+    INSERT INTO etl.etl_known_reads AS k (pipeline_id, in_full) SELECT p.id, true FROM etl.etl_pipelines p WHERE p.id = pipeline
+    ON CONFLICT (pipeline_id) DO UPDATE SET in_full = true WHERE NOT k.in_full;
+  END IF;
   IF found_now = ARRAY(SELECT r.identity FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = pipeline ORDER BY 1)
      OR NOT EXISTS (SELECT FROM etl.etl_pipelines p WHERE p.id = pipeline) THEN
     RETURN;
@@ -2432,6 +2496,11 @@ BEGIN
       'ahead', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status = 'RUN_REQUESTED' AND q.enabled AND q.requested_at < f.requested_at),
       'running', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status IN ('RUNNING', 'PAUSE_REQUESTED')))
     WHEN f.status = 'PAUSE_REQUESTED' THEN jsonb_build_object('code', 'PAUSING', 'since', f.run ->> 'started_at')
+    -- A runner that holds no lease any more, and none that could take the run over.
+    WHEN f.status = 'RUNNING' AND (f.lease_owner IS NULL OR f.lease_until < clock_timestamp()) AND NOT EXISTS (
+           SELECT FROM etl.etl_runners x WHERE x.stopped_at IS NULL AND x.heartbeat_at > clock_timestamp() - interval '15 seconds'
+              AND etl.runner_takes(x.tags, f.tags))
+      THEN jsonb_build_object('code', 'NO_RUNNER_FOR_TAGS', 'tags', f.tags, 'since', etl.rfc3339(f.lease_until))
     -- Runners try again each second: most of the time one of them holds the run, until its first batch since then.
     WHEN f.status = 'RUNNING' AND f.run #>> '{attempts,-1,end}' = 'connection_lost'
          AND (f.lease_owner IS NULL OR f.run #>> '{attempts,-1,endedAt}' > etl.rfc3339(clock_timestamp() - interval '15 seconds')
@@ -2761,10 +2830,12 @@ CREATE TRIGGER notify_of_breach AFTER UPDATE OF breached_at ON etl.etl_freshness
 CREATE CONSTRAINT TRIGGER refuse_cycle AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_cycle();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
+CREATE TRIGGER forget_reads AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.forget_reads();
 CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
 CREATE TRIGGER type_follows_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.type_follows_tasks();
 CREATE TRIGGER clear_empty_query BEFORE INSERT OR UPDATE OF source_query, source_table ON etl.etl_pipelines FOR EACH ROW WHEN (((new.source_table IS NOT NULL) AND (btrim(new.source_query) = ''::text))) EXECUTE FUNCTION etl.clear_empty_query();
 CREATE TRIGGER drop_marks AFTER DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.drop_marks();
+CREATE TRIGGER forget_reads AFTER UPDATE OF source_query, source_table, source_connection ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_query IS DISTINCT FROM new.source_query) OR (old.source_table IS DISTINCT FROM new.source_table)) OR (old.source_connection IS DISTINCT FROM new.source_connection))) EXECUTE FUNCTION etl.forget_reads();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
 CREATE TRIGGER hold_source BEFORE UPDATE OF source_table, source_columns ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text])) AND ((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)))) EXECUTE FUNCTION etl.hold_source();

@@ -53,6 +53,21 @@ describe('vitrina diff and apply', () => {
     expect((await vitrina('diff', 'genres.yaml', '--exit-code')).code).toBe(0)
   })
 
+  it('refuse a check that reads a forbidden table, before anything is changed', async () => {
+    const { vitrina, file } = stand()
+    const check = '{name: known, type: relationship, column: id, to: auth.users, on_failure: warn}'
+    await file('related.yaml', `${GENRES.replaceAll('genres', 'related')}checks:\n  - ${check}\n`)
+    for (const command of [
+      ['apply', 'related.yaml', '--yes'],
+      ['pipelines', 'validate', '--file', 'related.yaml'],
+    ]) {
+      const { code, stdout, stderr } = await vitrina(...command)
+      expect([code, `${stdout}${stderr}`]).toEqual([1, expect.stringContaining('auth.users may not be read')])
+      expect(`${stdout}${stderr}`).toMatch(/related.yaml:9:55: .*SOURCE_REFUSED/)
+    }
+    expect((await vitrina('pipelines', 'get', 'related')).code).toBe(1)
+  })
+
   it('keep enabled if the file does not mention it', async () => {
     const { vitrina } = stand()
     await vitrina('pipelines', 'disable', 'genre_dim_full')

@@ -136,6 +136,19 @@ describe('A pipeline with a freshness', () => {
     expect(await freshnessOf(id)).toMatchObject({ budget_seconds: 3, due_at: expect.any(String) })
   })
 
+  it('of one second runs at most four times a second, however seldom a runner looks for work', async () => {
+    const id = await aMart({ freshness: '1s' })
+    await aRunner(database, { env: { ...ENV, RUNNER_POLL_INTERVAL_MS: '60000' } })
+    await waitFor(async () => (await successes(id)) >= 8, { what: 'eight runs' })
+    const [gaps] = await database.query<{ least: number }>(
+      `SELECT min(gap) AS least FROM (
+         SELECT extract(epoch FROM started_at - lag(started_at) OVER (ORDER BY started_at))::float8 AS gap
+           FROM etl.etl_runs WHERE pipeline_id = $1 AND status = 'SUCCESS') runs`,
+      [id],
+    )
+    expect(gaps!.least).toBeGreaterThanOrEqual(0.25)
+  })
+
   it('has the age of the start of its last successful run, not of its end', async () => {
     const id = await aMart({ freshness: '1h' })
     const runner = await aRunner(database, { env: ENV })
@@ -230,6 +243,42 @@ describe('A breach names its cause:', () => {
       code: 'NO_RUNNER_FOR_TAGS',
       detail: 'No runner takes tag gpu.',
     })
+  })
+
+  it.each([
+    [
+      'died',
+      (id: string) => database.query('UPDATE etl.etl_pipelines SET lease_until = now() WHERE id = $1', [id]),
+    ],
+    [
+      'handed it back',
+      (id: string) =>
+        database.query('UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = NULL WHERE id = $1', [
+          id,
+        ]),
+    ],
+  ])('NO_RUNNER_FOR_TAGS for a run whose runner %s, when no other one takes it over', async (_what, end) => {
+    const id = await aMart({ tags: ['gpu'] })
+    await requestRun(database, id)
+    await database.query(`SELECT etl.claim_run('dead-runner', 60, NULL, '{}', NULL);`)
+    const runner = await aRunner(database, { env: { ...ENV, RUNNER_TAGS: 'light:1' } })
+    expect((await causeOf(id)).code).toBe('RUNNER_SILENT')
+    await end(id)
+    expect(await causeOf(id)).toMatchObject({
+      code: 'NO_RUNNER_FOR_TAGS',
+      detail: 'No runner takes tag gpu.',
+    })
+    await runner.stop()
+    expect((await causeOf(id)).code).toBe('NO_RUNNER')
+  })
+
+  it('NO_RUNNER for a queued run while the only runner is frozen', async () => {
+    const id = await aMart()
+    await requestRun(database, id)
+    await database.query(
+      `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, heartbeat_at) VALUES ('frozen', 'host', 1, 'test', 4, now() - interval '20 seconds')`,
+    )
+    expect((await causeOf(id)).code).toBe('NO_RUNNER')
   })
 
   const whileLocked = async (table: string) => {
@@ -800,6 +849,41 @@ describe('Marts that read marts', () => {
         (await database.query('SELECT FROM analytics.lengths WHERE id = 3 AND length = 13')).length === 1,
       { what: 'the change to arrive' },
     )
+  })
+
+  it.each([
+    ['while an API and a runner are running', true],
+    ['while no API is running', false],
+  ])('are loaded in order if they are inserted %s', async (_when, hasApi) => {
+    if (hasApi) {
+      await api.app.ready()
+      // Its first round is over before the pipelines exist.
+      await waitFor(async () => (await api.get('/graph')).statusCode === 200, { what: 'the API' })
+    }
+    await aRunner(database, { env: MARTS_ENV })
+    const { items, names, lengths } = await aChain('1h')
+    await waitFor(
+      async () => (await runsOf(database, lengths)).some(({ status }) => status !== 'REQUESTED'),
+      {
+        what: 'the run of the last mart',
+      },
+    )
+    for (const id of [items, names, lengths])
+      await waitFor(async () => (await successes(id)) > 0, { what: id })
+    for (const id of [items, names, lengths])
+      expect((await runsOf(database, id)).map(({ status }) => status)).not.toContain('FAILED')
+    expect(await database.query('SELECT count(*)::int AS rows FROM analytics.lengths')).toEqual([
+      { rows: 20 },
+    ])
+  })
+
+  it('are loaded in order although the first one has no rows, while no API is running', async () => {
+    await database.query('DELETE FROM content.item')
+    await aRunner(database, { env: MARTS_ENV })
+    const { lengths } = await aChain('1h')
+    await waitFor(async () => (await runsOf(database, lengths))[0]?.status === 'SUCCESS', {
+      what: 'the last mart to be loaded',
+    })
   })
 
   it('are not due before the mart that they read is filled, although no API has looked at them', async () => {

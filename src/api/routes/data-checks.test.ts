@@ -30,6 +30,7 @@ function body(checks: readonly object[], fields: object = {}): Record<string, un
   }
 }
 
+const RANGE_OF_KEYS = { name: 'keyed', type: 'not_null', column: 'film_id', on_failure: 'fail' }
 const RANGE = { name: 'rating_range', type: 'range', column: 'rating', min: 0, max: 10, on_failure: 'fail' }
 
 async function create(checks: readonly object[], fields: object = {}): Promise<{ id: string; name: string }> {
@@ -200,9 +201,69 @@ describe('the checks of a pipeline', () => {
     const answer = await api.post('/validate', body([check]))
     expect(answer.json()).toMatchObject({
       valid: false,
-      errors: [{ code: 'CHECK_INVALID', field: 'checks.0' }],
+      errors: [{ code: 'SOURCE_REFUSED', field: 'checks.0.to' }],
     })
     expect(answer.json().errors[0].message).toContain('auth.users may not be read')
+  })
+
+  const elsewhere = (to: string, more: object = {}) => ({
+    ...{ name: 'n', type: 'relationship', column: 'film_id', to, to_column: 'id', on_failure: 'warn' },
+    ...more,
+  })
+  it.each([
+    ['a forbidden schema', elsewhere('auth.users'), {}],
+    ['a table that does not exist there', elsewhere('auth.nowhere'), {}],
+    ['a forbidden schema, over the mart', elsewhere('auth.users', { over: 'mart' }), {}],
+    ['a system catalog', elsewhere('pg_catalog.pg_authid'), {}],
+    ['the meta store', elsewhere('etl.etl_tokens'), {}],
+    ['a target that is not allowed', elsewhere('content_copy.film'), {}],
+    [
+      'a forbidden schema while the source does not exist',
+      elsewhere('auth.users'),
+      { source_query: 'SELECT id AS film_id FROM content.later' },
+    ],
+    [
+      'a forbidden schema for a target that is not a table',
+      elsewhere('auth.users'),
+      { target_table: 'es:films' },
+    ],
+  ])('are not saved with %s', async (_name, check, fields) => {
+    const refusal = {
+      field: 'checks.1.to',
+      code: 'SOURCE_REFUSED',
+      message: expect.stringContaining(`${check.to} may not be read`),
+    }
+    const answer = await api.post('/pipelines', body([RANGE_OF_KEYS, check], fields))
+    expect([answer.statusCode, answer.json().errors]).toEqual([422, [refusal]])
+    const { errors } = (await api.post('/validate', body([RANGE_OF_KEYS, check], fields))).json()
+    expect(errors).toContainEqual(expect.objectContaining(refusal))
+    const { id, config_version } = (await api.post('/pipelines', body([RANGE_OF_KEYS], fields))).json()
+    const changed = await api.patch(`/pipelines/${id}`, { checks: [RANGE_OF_KEYS, check] })
+    expect([changed.statusCode, changed.json().errors]).toEqual([422, [refusal]])
+    expect((await api.get(`/pipelines/${id}`)).json()).toMatchObject({
+      config_version,
+      checks: [RANGE_OF_KEYS],
+    })
+  })
+
+  it('are saved with a table of an allowed schema that does not exist yet', async () => {
+    await create([elsewhere('analytics.not_yet')])
+  })
+
+  it('fail a run with the name of the table if they were stored with SQL and it may not be read', async () => {
+    await aRunner(database)
+    const { id } = await create([])
+    await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+      id,
+      JSON.stringify([elsewhere('auth.users')]),
+    ])
+    expect(await run(database, id)).toMatchObject({
+      ...{ status: 'FAILED', error_code: 'VTR-4104' },
+      error: expect.stringContaining('auth.users may not be read: only the schemas'),
+      error_hint: expect.stringContaining('ALLOWED_SOURCE_SCHEMAS'),
+    })
+    // Other fields can still be changed.
+    expect((await api.patch(`/pipelines/${id}`, { description: 'x' })).statusCode).toBe(200)
   })
 
   it('are validated with a table that does not exist', async () => {
@@ -220,6 +281,65 @@ describe('the checks of a pipeline', () => {
     })
     const fine = await api.post('/validate', body([RANGE, { ...check, to: 'content.film_work' }]))
     expect(fine.json()).toMatchObject({ valid: true, errors: [] })
+  })
+
+  const reversed = (fields: object) => ({ name: 'n', type: 'range', on_failure: 'fail', ...fields })
+  it.each([
+    ['numbers', reversed({ column: 'rating', min: 10, max: 0 }), 'min 10 is greater than max 0'],
+    [
+      'numbers, although rows would be set aside',
+      reversed({ column: 'rating', min: 10, max: 0, on_failure: 'quarantine' }),
+      'so that no row passes',
+    ],
+    ['text', reversed({ column: 'title', min: 'b', max: 'a' }), 'min b is greater than max a'],
+    [
+      'times',
+      reversed({ column: 'updated_at', min: '2030-01-01', max: '2020-01-01' }),
+      'min 2030-01-01 is greater than max 2020-01-01',
+    ],
+    [
+      'numbers of rows',
+      { name: 'n', type: 'row_count', min: 10, max: 0, on_failure: 'fail' },
+      'min 10 is greater',
+    ],
+  ])(
+    'end a run before it changes anything if they were stored with a min above the max: %s',
+    async (_what, check, words) => {
+      await aRunner(database)
+      const { id, name } = await create([])
+      expect(await run(database, id)).toMatchObject({ status: 'SUCCESS' })
+      const rows = () => database.query(`SELECT count(*)::int AS rows FROM analytics.${name}`)
+      const before = await rows()
+      await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+        id,
+        JSON.stringify([check]),
+      ])
+      expect(await run(database, id)).toMatchObject({
+        ...{ status: 'FAILED', error_code: 'VTR-4104', error_hint: 'Swap min and max.' },
+        error: expect.stringContaining(words),
+      })
+      expect(await rows()).toEqual(before)
+      const validation = (await api.post(`/pipelines/${id}/validate`)).json()
+      expect(validation).toMatchObject({
+        valid: false,
+        errors: [{ code: 'CHECK_INVALID', field: 'checks.0' }],
+      })
+      expect((await api.post('/pipelines', body([check]))).statusCode).toBe(422)
+    },
+  )
+
+  it.each([
+    ['a warning', { column: 'rating', min: 10, max: 0, on_failure: 'warn' }, null],
+    ['numbers in the order of text', { column: 'title', min: 10, max: 9 }, 'VTR-4103'],
+  ])('are evaluated if they were stored with a min above the max: %s', async (_what, fields, code) => {
+    await aRunner(database)
+    const { id } = await create([])
+    await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
+      id,
+      JSON.stringify([reversed(fields)]),
+    ])
+    expect((await run(database, id)).error_code).toBe(code)
+    await database.query('DELETE FROM etl.etl_pipelines WHERE id = $1', [id])
   })
 
   it('are refused by a run if they were stored with SQL', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { anApi, type TestApi, TOKEN } from '../../../tests/support/api.js'
+import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { aRunner } from '../../../tests/support/runner.js'
 import { runById, runEnded, runsOf } from '../../../tests/support/runs.js'
@@ -154,6 +155,27 @@ describe('GET /graph', () => {
     } finally {
       await other.close()
     }
+  })
+
+  it('has the edges of pipelines that are inserted and changed with SQL while the API is running', async () => {
+    await database.query('CREATE TABLE content.numbers (id int PRIMARY KEY, n int NOT NULL)')
+    await database.query('GRANT SELECT ON content.numbers TO vitrina_reader')
+    const edges = async () =>
+      ((await api.get('/graph')).json().edges as { from: string; to: string }[]).map(
+        ({ from, to }) => `${from} ${to}`,
+      )
+    const a = await create('a', ['content.numbers'])
+    const b = await create('b', ['content.numbers'])
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const mart = { keyColumns: ['id'], sourceQuery: 'SELECT id, n FROM analytics.a' }
+    const { id: c } = await aPipeline(database, { ...mart, targetTable: 'analytics.c' })
+    await waitFor(async () => (await edges()).includes(`${a} ${c}`), { what: 'the edge of the new pipeline' })
+    await database.query(
+      "UPDATE etl.etl_pipelines SET source_query = 'SELECT id, n FROM analytics.b' WHERE id = $1",
+      [c],
+    )
+    await waitFor(async () => (await edges()).includes(`${b} ${c}`), { what: 'the edge of the new query' })
+    expect(await edges()).toEqual([`${b} ${c}`])
   })
 })
 

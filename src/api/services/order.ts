@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import {
   findCycles,
   inOrder,
@@ -24,12 +25,17 @@ type Raw = Readonly<Record<string, unknown>>
 
 /** For each pipeline, longer than a check should take. */
 const TIMEOUT_MS = 10_000
+const EVERY_MS = 2_000
+/** A source that did not answer is not asked again at once for each of its pipelines. */
+const AGAIN_MS = 60_000
 
 /** The order of pipelines. */
 export class OrderService {
   readonly #parts: OrderParts
   readonly #life = new AbortController()
   #learning: Promise<void> = Promise.resolve()
+  /** When pipelines whose source did not answer may be inspected again, as `performance.now()`. */
+  readonly #again = new Map<string, number>()
 
   constructor(parts: OrderParts) {
     this.#parts = parts
@@ -74,11 +80,11 @@ export class OrderService {
   }
 
   /**
-   * Reads the tables of pipelines that were created with SQL, or before there was an order. Each run does the same: this
-   * only makes their edges known before.
+   * Reads the tables of pipelines that were inserted or changed with SQL, or created before there was an order. Each run
+   * does the same: this makes their edges known before.
    */
   start(): void {
-    this.#learning = this.#learn().catch(() => {})
+    this.#learning = this.#learn()
   }
 
   async stop(): Promise<void> {
@@ -87,14 +93,33 @@ export class OrderService {
   }
 
   async #learn(): Promise<void> {
+    const { signal } = this.#life
+    let isFirst = true
+    while (!signal.aborted) {
+      // The next round comes soon enough; an unavailable database is reported by requests that need it.
+      await this.#learnUnknown(isFirst).then(
+        () => {
+          isFirst = false
+        },
+        () => {},
+      )
+      await wait(EVERY_MS, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  async #learnUnknown(isFirst: boolean): Promise<void> {
     const { catalog, inspector, editor } = this.#parts
-    for (const id of await catalog.pipelinesWithoutReads()) {
+    const unknown = await catalog.pipelinesWithoutReads(isFirst)
+    for (const id of this.#again.keys()) if (!unknown.includes(id)) this.#again.delete(id)
+    for (const id of unknown) {
       if (this.#life.signal.aborted) return
+      if ((this.#again.get(id) ?? 0) > performance.now()) continue
       const pipeline = await catalog.getPipeline(id)
       if (pipeline === null) continue
       const signal = AbortSignal.any([this.#life.signal, AbortSignal.timeout(TIMEOUT_MS)])
-      const reads = await inspector.reads(pipeline, signal).catch(() => [])
-      if (reads.length > 0) await editor.learnReads(id, reads)
+      const reads = await inspector.reads(pipeline, signal).catch(() => null)
+      if (reads === null) this.#again.set(id, performance.now() + AGAIN_MS)
+      else await editor.learnReads(pipeline, reads)
     }
   }
 }

@@ -117,8 +117,8 @@ export class CatalogRepository implements Catalog {
     return dueOf(this.#database, pipelineId)
   }
 
-  pipelinesWithoutReads(): Promise<string[]> {
-    return pipelinesWithoutReads(this.#database)
+  pipelinesWithoutReads(isFirst: boolean): Promise<string[]> {
+    return pipelinesWithoutReads(this.#database, isFirst)
   }
 
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>> {

@@ -90,8 +90,12 @@ export class CatalogEditorRepository implements PipelineEditor {
     )
   }
 
-  async learnReads(id: string, reads: readonly RelationRead[]): Promise<void> {
-    await noteReads(this.#database, { id, reads, strict: false })
+  async learnReads(
+    { id, configVersion }: Pick<Pipeline, 'id' | 'configVersion'>,
+    reads: readonly RelationRead[],
+  ): Promise<void> {
+    if (reads.length > 0) await noteReads(this.#database, { id, reads, strict: false })
+    await this.#database.query('SELECT etl.know_reads($1, $2)', [id, configVersion])
   }
 
   remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean> {

@@ -62,11 +62,13 @@ export async function groupOf(database: Queryable, pipelineId: string): Promise<
   return row?.group ?? null
 }
 
-/** Pipelines whose tables are not known: created with SQL, or before there was an order. */
-export async function pipelinesWithoutReads(database: Queryable): Promise<string[]> {
+export async function pipelinesWithoutReads(database: Queryable, isFirst: boolean): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
-    `SELECT p.id FROM etl.etl_pipelines p WHERE NOT EXISTS (SELECT FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = p.id)
-      ORDER BY p.id LIMIT 10000`,
+    `SELECT p.id FROM etl.etl_pipelines p
+       LEFT JOIN etl.etl_known_reads k ON k.pipeline_id = p.id
+      WHERE NOT k.in_full OR (k.in_full IS NULL OR $1) AND NOT EXISTS (SELECT FROM etl.etl_pipeline_reads r WHERE r.pipeline_id = p.id)
+      ORDER BY p.created_at DESC, p.id LIMIT 10000`,
+    [isFirst],
   )
   return rows.map(({ id }) => id)
 }

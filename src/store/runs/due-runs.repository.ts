@@ -1,15 +1,19 @@
 import type { ScheduledPipeline } from '../../model/claim.js'
-import type { DueRuns } from '../../ports/due-runs.js'
+import type { DueByFreshness, DueRuns, TablesOf } from '../../ports/due-runs.js'
+import { findPipeline } from '../catalog/find.js'
 import type { Database } from '../database.js'
 import { MetaStore } from '../meta-store.js'
+import { type NamesOfConnection, noteTables } from './note-tables.js'
 import { DUE_BY_FRESHNESS, DUE_SCHEDULES, REQUEST_DUE } from './run-statements.js'
 
 /** Which runs are due. The database decides, so that any runner can ask. */
 export class DueRunsRepository implements DueRuns {
   readonly #database: MetaStore
+  readonly #namesOf: NamesOfConnection
 
-  constructor(database: Database) {
+  constructor(database: Database, namesOf: NamesOfConnection = (connection) => [connection]) {
     this.#database = new MetaStore(database)
+    this.#namesOf = namesOf
   }
 
   async requestDue(): Promise<string[]> {
@@ -17,9 +21,36 @@ export class DueRunsRepository implements DueRuns {
     return rows.map(({ id }) => id)
   }
 
-  async requestByFreshness(): Promise<string[]> {
-    const rows = await this.#database.query<{ name: string }>(DUE_BY_FRESHNESS)
-    return rows.map(({ name }) => name)
+  async requestByFreshness(learned: readonly string[]): Promise<DueByFreshness> {
+    const rows = await this.#database.query<{
+      id: string | null
+      name: string
+      known: boolean
+      ms: number | null
+    }>(DUE_BY_FRESHNESS, [learned])
+    const due = rows.flatMap(({ id, name, known }) => (id === null ? [] : [{ id, name, known }]))
+    const ms = rows[0]?.ms ?? null
+    return {
+      requested: due.filter(({ known }) => known).map(({ name }) => name),
+      unknown: due.filter(({ known }) => !known).map(({ id }) => id),
+      againMs: ms === null ? null : Math.max(Math.ceil(ms), 1),
+    }
+  }
+
+  async learnReads(ids: readonly string[], tablesOf: TablesOf): Promise<void> {
+    for (const id of ids) {
+      const pipeline = await findPipeline(this.#database, id)
+      const tables = pipeline === null ? [] : await tablesOf(pipeline)
+      if (pipeline === null || tables.length === 0) continue
+      await noteTables(this.#database, { pipeline, names: this.#namesOf(pipeline.sourceConnection), tables })
+      // An API looks behind the views.
+      await this.#database.query(
+        'INSERT INTO etl.etl_known_reads (pipeline_id, in_full) VALUES ($1, false) ON CONFLICT DO NOTHING',
+        [id],
+      )
+    }
+    // What they follow needs the same freshness.
+    await this.#database.query('SELECT etl.inherit_freshness()')
   }
 
   async dueSchedules(): Promise<{ now: string; pipelines: ScheduledPipeline[] }> {

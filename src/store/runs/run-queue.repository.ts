@@ -19,6 +19,7 @@ import { MetaStore } from '../meta-store.js'
 import { HELD } from '../status-lists.js'
 import { type ClaimedRun, toClaim } from './claimed-run.js'
 import { type FinishedGroup, type FinishedRun, toOutcome, toTotals } from './finished-run.js'
+import { type NamesOfConnection, noteTables } from './note-tables.js'
 import { countColumns } from './run-counts.js'
 import {
   ADDED_COST,
@@ -38,9 +39,6 @@ interface ControlRow {
   cancel: string
   batch_size: number | string | null
 }
-
-/** Every name of the database that a connection leads to; null is the main database. */
-export type NamesOfConnection = (connection: string | null) => readonly (string | null)[]
 
 const EVERYTHING: Capacity = { free: null, limits: {} }
 
@@ -115,12 +113,7 @@ export class RunQueueRepository implements RunQueue {
   ): Promise<void> {
     const found = JSON.stringify([pipeline.configVersion, tables])
     if (this.#reads.get(pipeline.id) === found) return
-    await this.#database.query('SELECT etl.note_reads($1, $2, $3, $4, false)', [
-      pipeline.id,
-      this.#namesOf(pipeline.sourceConnection),
-      tables.map(({ schema }) => schema),
-      tables.map(({ table }) => table),
-    ])
+    await noteTables(this.#database, { pipeline, names: this.#namesOf(pipeline.sourceConnection), tables })
     this.#reads.set(pipeline.id, found)
   }
 

@@ -97,7 +97,15 @@ describe('a pipeline to which another session is just adding a reference', () =>
       [fresh.id],
     )
     await refer(fresh.id)
-    expect(await on.dueRuns.requestByFreshness()).toEqual(['fresh'])
+    expect(await on.dueRuns.requestByFreshness([])).toEqual({
+      requested: [],
+      unknown: [fresh.id],
+      againMs: null,
+    })
+    expect(await on.dueRuns.requestByFreshness([fresh.id])).toMatchObject({
+      requested: ['fresh'],
+      unknown: [],
+    })
 
     const follower = await aPipeline(on.database, { after: ['fresh'] })
     await on.database.query('SELECT etl.mark_followers($1, now())', [fresh.id])

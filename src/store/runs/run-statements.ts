@@ -41,13 +41,21 @@ export const DUE_SCHEDULES =
            SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at <= statement_timestamp()
               AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`)
 
-// One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
+// One statement, and SKIP LOCKED: of several runners each pipeline is requested by one. Before its first run it has to be
+// known which marts it reads, because they come first. A limit of one second leaves no time for the usual tick.
 export const DUE_BY_FRESHNESS = kept(`WITH due AS (
-         SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
+         SELECT p.id, p.name, f.read_at IS NOT NULL OR p.id = ANY ($1::uuid[])
+                OR etl.knows_reads(p.id) AS known
+           FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
           WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE
-            FOR NO KEY UPDATE OF p SKIP LOCKED)
-       UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
-         FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`)
+            FOR NO KEY UPDATE OF p SKIP LOCKED),
+       requested AS (
+         UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
+           FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id AND due.known)
+       SELECT due.id, due.name, due.known, again.ms FROM (SELECT 1) one LEFT JOIN due ON true LEFT JOIN LATERAL (
+         SELECT date_part('epoch', f.due_at - clock_timestamp()) * 1000 AS ms FROM etl.etl_freshness f
+          WHERE f.due_at > clock_timestamp() AND f.due_at < clock_timestamp() + interval '1 s' AND f.needed_seconds < 2
+          ORDER BY f.due_at LIMIT 1) again ON true`)
 
 export const CLAIM = kept('SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed')
 export const FINISH = kept('SELECT etl.finish_run($1, $2, $3, $4) AS finished')
