@@ -240,6 +240,23 @@ describe('the quarantine of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
+  it('shows a viewer which rows are held and by what, without their values', async () => {
+    const { id } = await aPickyPipeline('picky_viewer', 1)
+    await run(id)
+    const { token } = await stand().token('viewer')
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, `/quarantine?pipeline=${id}`, token)
+    await page.locator('[data-row]').first().click({ position: { x: 70, y: 12 } })
+    const drawer = page.getByRole('dialog')
+    const withheld = 'Requires the role operator; your role is viewer.'
+    await drawer.getByText('The target rejected the row (SQLSTATE 23514).').waitFor()
+    await drawer.getByRole('region', { name: 'Source values' }).getByText(withheld).waitFor()
+    await page.goto(`${stand().url}/ui/pipelines/${id}/quality`)
+    await panel(page, 'Quarantine').getByRole('cell', { name: withheld, exact: true }).waitFor()
+    expect(await page.getByText('BAD ').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
   it('discards selected rows after confirmation, and lists them as discarded', async () => {
     const { id } = await aPickyPipeline('picky_discard', 3)
     await run(id)
