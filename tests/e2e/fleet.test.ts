@@ -241,7 +241,7 @@ describe('the quarantine of the fleet', () => {
   })
 
   it('shows a viewer which rows are held and by what, without their values', async () => {
-    const { id } = await aPickyPipeline('picky_viewer', 1)
+    const { id } = await aPickyPipeline('picky_withheld', 1)
     await run(id)
     const { token } = await stand().token('viewer')
     const { page, complaints } = await browser().visitor()
