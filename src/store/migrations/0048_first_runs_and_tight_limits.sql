@@ -101,15 +101,6 @@ BEGIN
     END LOOP;
   END IF;
 END $$;
-CREATE OR REPLACE FUNCTION etl.notify(event_names text[], pipeline uuid, run uuid, event_key text, facts jsonb)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-  INSERT INTO etl.etl_outbox (rule_id, event, group_key, pipeline_id, pipeline_name, run_id, data)
-  SELECT w.rule_id, w.event, event_key, pipeline, w.pipeline_name, run, facts FROM etl.rules_for(event_names, pipeline) w
-$$;
 
 -- As before, and followers are planned.
 CREATE OR REPLACE FUNCTION etl.date_mart()
@@ -143,54 +134,6 @@ BEGIN
         FOR UPDATE OF x SKIP LOCKED);
   RETURN NULL;
 END $$;
-CREATE OR REPLACE FUNCTION etl.date_run()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-BEGIN
-  -- A full pass that continues another one has not read its first rows again: its data is as old as they are.
-  NEW.data_as_of := (
-    SELECT r.data_as_of FROM etl.etl_pipelines p
-      JOIN LATERAL (SELECT * FROM etl.etl_runs e WHERE e.pipeline_id = p.id AND e.id <> NEW.id
-                     ORDER BY e.requested_at DESC, e.id DESC LIMIT 1) r ON true
-     WHERE p.id = NEW.pipeline_id AND p.mode = 'full' AND r.status IN ('PAUSED', 'FAILED', 'CANCELLED')
-       AND (r.batches > 0 OR r.parts_done > 0));
-  -- Marts that it reads are as old as they are.
-  NEW.data_as_of := least(NEW.data_as_of, clock_timestamp(), (
-    SELECT min(etl.data_as_of(e.upstream_id)) FROM etl.pipeline_edges e WHERE e.downstream_id = NEW.pipeline_id
-       -- What is computed together is new when this one reads it.
-       AND (NEW.group_run IS NULL OR NOT EXISTS (SELECT FROM etl.etl_pipeline_groups a JOIN etl.etl_pipeline_groups b USING (head_id)
-                                                  WHERE a.pipeline_id = e.upstream_id AND b.pipeline_id = NEW.pipeline_id))));
-  RETURN NEW;
-END $$;
-CREATE OR REPLACE FUNCTION etl.drop_marks()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-BEGIN
-  DELETE FROM etl.etl_due WHERE pipeline_id = OLD.id;
-  DELETE FROM etl.etl_pipeline_edges WHERE upstream_id = OLD.id OR downstream_id = OLD.id;
-  RETURN NULL;
-END $$;
-CREATE OR REPLACE FUNCTION etl.due_at(f etl.etl_freshness)
- RETURNS timestamp with time zone
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-  SELECT CASE WHEN f.needed_seconds IS NULL THEN NULL
-              -- The marts that it reads come first.
-              WHEN f.read_at IS NULL AND EXISTS (SELECT FROM etl.pipeline_edges e WHERE e.downstream_id = f.pipeline_id
-                                                   AND etl.data_as_of(e.upstream_id) IS NULL) THEN NULL
-              WHEN f.read_at IS NULL THEN greatest(coalesce(f.due_at, clock_timestamp()), f.not_before)
-              -- It runs when they have changed.
-              WHEN etl.reads_only_marts(f.pipeline_id) THEN NULL
-              ELSE greatest(f.read_at + make_interval(secs => greatest(f.needed_seconds - etl.lead_seconds(f.usual_seconds), 0)), f.not_before) END
-$$;
 
 -- As before, and NO_RUNNER_FOR_TAGS for a run that no runner takes over.
 CREATE OR REPLACE FUNCTION etl.staleness(pipeline uuid)
@@ -297,82 +240,6 @@ BEGIN
     ELSE jsonb_build_object('code', 'SLOW_RUN', 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds') END
     FROM facts f CROSS JOIN timed t LEFT JOIN phases s ON true LEFT JOIN head h ON true LEFT JOIN oldest o ON true);
 END $$;
-CREATE OR REPLACE FUNCTION etl.take_marks()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-BEGIN
-  IF NOT EXISTS (SELECT FROM etl.etl_due WHERE pipeline_id = NEW.pipeline_id) THEN
-    RETURN NULL;
-  END IF;
-  -- A run that resumes where the previous one stopped does not read its first rows again: its marks need another run.
-  IF (SELECT last.status <> 'SUCCESS' AND last.batches > 0
-        FROM (SELECT r.status, r.batches, r.finished_at FROM etl.etl_runs r
-               WHERE r.pipeline_id = NEW.pipeline_id AND r.finished_at IS NOT NULL ORDER BY r.requested_at DESC, r.id DESC LIMIT 20) last
-       ORDER BY last.finished_at DESC LIMIT 1) THEN
-    PERFORM etl.release_marks(NEW.id);
-  ELSE
-    -- SKIP LOCKED: a mark whose rows are about to be committed is left to the next run.
-    UPDATE etl.etl_due SET run_id = NEW.id
-     WHERE id IN (SELECT m.id FROM etl.etl_due m
-                   WHERE m.pipeline_id = NEW.pipeline_id AND m.run_id IS NULL AND m.upstream_id IS NOT NULL FOR UPDATE SKIP LOCKED);
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE OR REPLACE FUNCTION etl.take_run(found_one etl.etl_pipelines, runner text, lease_seconds double precision, within uuid)
- RETURNS jsonb
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-DECLARE
-  held etl.etl_pipelines;
-  died integer;
-  run etl.etl_runs;
-BEGIN
-  UPDATE etl.etl_pipelines p
-     SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END, fence = p.fence + 1,
-         lease_owner = runner, lease_until = clock_timestamp() + make_interval(secs => lease_seconds)
-   WHERE p.id = found_one.id RETURNING p.* INTO held;
-
-  died := (found_one.status <> 'RUN_REQUESTED' AND found_one.lease_owner IS NOT NULL)::integer;
-  -- The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
-  INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version, group_run)
-  VALUES (held.current_run_id, held.id, 'RUNNING', clock_timestamp(), runner, 1, died, held.config_version, within)
-  ON CONFLICT (id) DO UPDATE
-     SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = excluded.runner_id,
-         attempt = r.attempt + 1, deaths = r.deaths + died, config_version = excluded.config_version, stalled_since = NULL, group_run = excluded.group_run,
-         -- A runner that hands a run back records the end of its attempt at once.
-         attempts = CASE WHEN r.attempt = 0 OR (r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt THEN r.attempts
-                         ELSE etl.with_attempt(r, CASE WHEN died > 0 THEN 'runner_died' ELSE 'given_back' END, NULL, NULL, NULL) END
-  RETURNING r.* INTO run;
-
-  RETURN jsonb_build_object(
-    'pipeline', to_jsonb(held) || jsonb_build_object(
-      'created_at', etl.rfc3339(held.created_at), 'updated_at', etl.rfc3339(held.updated_at),
-      'tasks', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
-                         'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
-                  FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = held.id)),
-    'previousStatus', found_one.status, 'previousOwner', found_one.lease_owner,
-    'waitedMs', date_part('epoch', clock_timestamp() - held.requested_at) * 1000,
-    'attempt', run.attempt, 'deaths', run.deaths, 'cancelRequested', run.cancel_requested, 'trigger', run.trigger,
-    'traceparent', run.traceparent, 'previousEnd', run.attempts -> -1 ->> 'end',
-    'lane', jsonb_build_object('tags', held.tags, 'source', etl.source_side(held.source_connection),
-                               'target', etl.target_side(held.target_connection, held.target_table)));
-END $$;
-CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $$
-  SELECT coalesce(lower(connection), '') || '|' || coalesce(
-    (SELECT quote_ident(etl.name_part(parts[1])) || '.' || quote_ident(etl.name_part(parts[2]))
-       FROM regexp_match(btrim(target), '^("(?:[^"]|"")+"|[^".:]+)\.("(?:[^"]|"")+"|[^".:]+)$') parts
-      WHERE parts IS NOT NULL),
-    btrim(target))
-$$;
 
 -- As before, and a quarter of the limit is between two starts.
 CREATE OR REPLACE FUNCTION etl.due_at(f etl.etl_freshness)
