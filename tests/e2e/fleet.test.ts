@@ -246,7 +246,10 @@ describe('the quarantine of the fleet', () => {
     const { token } = await stand().token('viewer')
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/quarantine?pipeline=${id}`, token)
-    await page.locator('[data-row]').first().click({ position: { x: 70, y: 12 } })
+    await page
+      .locator('[data-row]')
+      .first()
+      .click({ position: { x: 70, y: 12 } })
     const drawer = page.getByRole('dialog')
     const withheld = 'Requires the role operator; your role is viewer.'
     await drawer.getByText('The target rejected the row (SQLSTATE 23514).').waitFor()
