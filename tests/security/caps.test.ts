@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { UnreadLimits } from '../../src/api/http/unread.js'
 import { EventHub } from '../../src/api/services/event-hub.js'
 import { MetricsService } from '../../src/api/services/metrics.js'
 import { fleetText } from '../../src/telemetry/fleet.js'
 import { createMeter } from '../../src/telemetry/meter.js'
-import { anApi, TOKEN } from '../support/api.js'
+import { anApi, type TestApi, TOKEN } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
@@ -136,18 +138,23 @@ describe('downloads', () => {
 })
 
 describe('responses that are not read', () => {
-  it('are limited for each token, with 429 and Retry-After, and their connections are closed', async () => {
+  /** An API that listens, and a run whose log has 20 MB: more than the buffers of both sides hold. */
+  async function aLongLog(unread: UnreadLimits): Promise<{ api: TestApi; port: number; runId: string }> {
     const own = await aDatabase()
-    const api = anApi(own.loginUrl('meta'), { unread: { bytes: 1_000_000, stalledMs: 3_000 } })
+    const api = anApi(own.loginUrl('meta'), { unread })
     await api.app.listen({ host: '127.0.0.1', port: 0 })
     const { port } = api.app.server.address() as AddressInfo
     const { id } = await aPipeline(own)
     const { run_id: runId } = (await api.post(`/pipelines/${id}/run`)).json()
-    // 20 MB: more than the buffers of both sides hold.
     await own.query(
       "INSERT INTO etl.etl_run_log (run_id, at, level, message) SELECT $1, now(), 'info', repeat('x', 20000) FROM generate_series(1, 1000)",
       [runId],
     )
+    return { api, port, runId }
+  }
+
+  it('are limited for each token, with 429 and Retry-After, and their connections are closed', async () => {
+    const { api, port, runId } = await aLongLog({ bytes: 1_000_000, stalledMs: 3_000 })
     const page = async (bearer: string, encoding = 'identity'): Promise<IncomingMessage> => {
       const headers = { authorization: `Bearer ${bearer}`, 'accept-encoding': encoding }
       const path = `/runs/${runId}/log?limit=1000`
@@ -179,17 +186,24 @@ describe('responses that are not read', () => {
   })
 
   it('may be slow', async () => {
-    const api = anApi(database.loginUrl('meta'), { unread: { bytes: 1_000_000, stalledMs: 500 } })
-    await api.app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = api.app.server.address() as AddressInfo
-    const request = get({ host: '127.0.0.1', port, path: '/openapi.json', agent: false })
+    const stalledMs = 2_000
+    const { port, runId } = await aLongLog({ bytes: 1_000_000, stalledMs })
+    const headers = { authorization: `Bearer ${TOKEN}`, 'accept-encoding': 'identity' }
+    const path = `/runs/${runId}/log?limit=1000`
+    const request = get({ host: '127.0.0.1', port, path, headers, agent: false })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
+    const began = performance.now()
     let size = 0
+    let pauseAt = 0
     for await (const chunk of response) {
       size += chunk.length
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      if (size < pauseAt) continue
+      // The pace of a slow client: it never stops for as long as a stalled one, and takes longer in all.
+      await delay(300)
+      pauseAt = size + 1_500_000
     }
     expect(size).toBe(Number(response.headers['content-length']))
+    expect(performance.now() - began).toBeGreaterThan(stalledMs)
   })
 })
 

@@ -166,7 +166,6 @@ describe('GET /graph', () => {
       )
     const a = await create('a', ['content.numbers'])
     const b = await create('b', ['content.numbers'])
-    await new Promise((resolve) => setTimeout(resolve, 500))
     const mart = { keyColumns: ['id'], sourceQuery: 'SELECT id, n FROM analytics.a' }
     const { id: c } = await aPipeline(database, { ...mart, targetTable: 'analytics.c' })
     await waitFor(async () => (await edges()).includes(`${a} ${c}`), { what: 'the edge of the new pipeline' })
@@ -176,6 +175,9 @@ describe('GET /graph', () => {
     )
     await waitFor(async () => (await edges()).includes(`${b} ${c}`), { what: 'the edge of the new query' })
     expect(await edges()).toEqual([`${b} ${c}`])
+    // The round that found the others has listed the pipelines before this one was there.
+    const { id: d } = await aPipeline(database, { ...mart, targetTable: 'analytics.d' })
+    await waitFor(async () => (await edges()).includes(`${a} ${d}`), { what: 'the edge of a later pipeline' })
   })
 })
 
