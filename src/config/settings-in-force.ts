@@ -30,9 +30,9 @@ function toText(value: unknown): string {
   return [value].flat().map(String).map(withoutLogin).join(',')
 }
 
-/** An address may contain a password or a key where it does not belong. */
+/** An address may contain a password or a key where it does not belong. The login ends at the last @ of the host part. */
 function withoutLogin(text: string): string {
   return text
-    .replace(/^([a-z][a-z0-9+.-]{0,30}:\/\/)[^/@]*@/i, '$1')
+    .replace(/^([a-z][a-z0-9+.-]{0,30}:\/\/)[^/?#]*@/i, '$1')
     .replace(/^([a-z][a-z0-9+.-]{0,30}:\/\/[^?]*\?).+$/is, '$1***')
 }

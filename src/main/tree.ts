@@ -84,7 +84,12 @@ function partsOf(
     {
       name: 'API',
       command: 'api',
-      env: { ...common, VITRINA_API_DATABASE_URL: loginUrl(settings, 'meta'), VITRINA_API_TOKEN: token },
+      env: {
+        ...common,
+        ...withoutCaptureLogins(settings),
+        VITRINA_API_DATABASE_URL: loginUrl(settings, 'meta'),
+        VITRINA_API_TOKEN: token,
+      },
     },
     {
       name: 'runner',
@@ -162,6 +167,19 @@ const WITHOUT_SECRETS = {
   VITRINA_READER_DATABASE_URL: '',
   VITRINA_CAPTURE_DATABASE_URL: '',
   VITRINA_API_TOKEN: '',
+}
+
+/** The API does not capture: what is copied with these logins would be the whole cluster. */
+function withoutCaptureLogins({ connections, environment }: MainSettings): Record<string, string> {
+  const isCapture = (variable: string) => {
+    const name = /^VITRINA_CONNECTION_(.+)_CAPTURE_URL$/.exec(variable)?.[1]
+    return name !== undefined && connections.has(name.toLowerCase())
+  }
+  return Object.fromEntries(
+    Object.keys(environment)
+      .filter(isCapture)
+      .map((variable) => [variable, '']),
+  )
 }
 
 function stopped(signal: AbortSignal): Promise<never> {

@@ -6,8 +6,8 @@ import type { Page, PageRequest } from './catalog.js'
 export interface NotificationStore {
   /** By name. */
   listRules(): Promise<NotificationRule[]>
-  /** 'taken': another rule has this name. */
-  createRule(spec: RuleSpec, author: Author): Promise<NotificationRule | 'taken'>
+  /** 'taken': another rule has this name. 'full': there are `most` rules already. */
+  createRule(spec: RuleSpec, most: number, author: Author): Promise<NotificationRule | 'taken' | 'full'>
   /** Null: the rule does not exist. */
   changeRule(
     id: string,

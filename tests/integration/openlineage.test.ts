@@ -263,6 +263,31 @@ describe('delivery of run events', () => {
     for (const { last_error } of found) expect(last_error).toMatch(message)
   })
 
+  it('does not follow redirects, and shows neither the key nor the address that a receiver repeats', async () => {
+    const database = await aDatabase()
+    const [inner, outer] = [await anHttpReceiver(), await anHttpReceiver()]
+    const env = {
+      OPENLINEAGE_URL: `${outer.url}/lineage/secret-address?code=secret-code`,
+      OPENLINEAGE_API_KEY: 'secret-of-the-receiver',
+      VITRINA_NOTIFY_ALLOWED_HOSTS: '127.0.0.1',
+    }
+    outer.answer = (response, { path, headers }) =>
+      response.writeHead(307, { location: inner.url }).end(`moved: ${path} ${headers.authorization}`)
+    const reporter = await aReporter(database, env, 1)
+    await (await aReportingPipeline(database)).succeed()
+    await reporter.deliver()
+    expect([inner.posts.length, outer.posts[0]!.headers.authorization]).toEqual([
+      0,
+      'Bearer secret-of-the-receiver',
+    ])
+    const found = await messages(database)
+    expect(found.map(({ status }) => status)).toEqual(['DEAD', 'DEAD'])
+    for (const { last_error } of found) {
+      expect(last_error).toContain('responded with 307: moved: ***')
+      expect(last_error).not.toMatch(/secret-/)
+    }
+  })
+
   it('reports runs without datasets if the pipeline was deleted meanwhile', async () => {
     const database = await aDatabase()
     const receiver = await anHttpReceiver()

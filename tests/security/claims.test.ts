@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import dns from 'node:dns/promises'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import { readSettings } from '../../src/config/settings.js'
 import { createChannels } from '../../src/main/notifications.js'
 import { resolveAllowed } from '../../src/notify/allowed-host.js'
@@ -11,6 +13,7 @@ import { aDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { SECRET } from '../support/notifications.js'
 import { ROOT, spawnVitrina } from '../support/processes.js'
+import { codeIn } from '../support/prose.js'
 import { anHttpReceiver, anSmtpReceiver } from '../support/receivers.js'
 import { requestRun } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
@@ -156,6 +159,24 @@ describe('the name of a receiver', () => {
       code: 'CHANNEL_FAILED',
       message: `The host ${NAME} could not be resolved (no response).`,
     })
+  })
+})
+
+describe('npm run test:security', () => {
+  const [, ...named] = manifest.scripts['test:security'].split('--no-check ')
+  const paths = named.join(' ').split(' ')
+
+  it('runs every test that SECURITY.md and the security model name', () => {
+    const proofs = ['SECURITY.md', 'docs/security-model.md']
+      .flatMap(codeIn)
+      .filter((code) => code.endsWith('.test.ts'))
+    expect(proofs.length).toBeGreaterThan(100)
+    const isRun = (proof: string) => paths.some((path) => proof === path || proof.startsWith(`${path}/`))
+    expect(proofs.filter((proof) => !isRun(proof))).toEqual([])
+  })
+
+  it('names tests that exist', () => {
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })
 

@@ -6,7 +6,8 @@ import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { SECRETS } from '../../src/telemetry/redact.js'
 
-const ROOT = fileURLToPath(new URL('../../src/', import.meta.url))
+const ROOTS = ['src/', 'console/src/']
+const rootOf = (folder: string) => fileURLToPath(new URL(`../../${folder}`, import.meta.url))
 const MEGABYTE = 1024 * 1024
 /** For a megabyte: a linear expression takes milliseconds, a quadratic one minutes. */
 const LIMIT_MS = 2_000
@@ -21,12 +22,15 @@ interface Expression {
 
 /** Every expression that is written down in the product. */
 function writtenDown(): Expression[] {
-  return readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.m?ts$/.test(file) && !/\.test\.ts$|corpus/.test(file))
+  const files = ROOTS.flatMap((folder) =>
+    readdirSync(rootOf(folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+  )
+  return files
+    .filter((file) => /\.(m?ts|tsx)$/.test(file) && !/\.test\.ts$|corpus/.test(file))
     .flatMap((file) => {
       const source = ts.createSourceFile(
         file,
-        readFileSync(join(ROOT, file), 'utf8'),
+        readFileSync(rootOf(file), 'utf8'),
         ts.ScriptTarget.Latest,
         true,
       )

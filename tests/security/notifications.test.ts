@@ -386,6 +386,21 @@ describe('one rule, channel or caller', () => {
     const refused = await make('one more')
     expect([refused.statusCode, refused.json().detail]).toEqual([422, expect.stringContaining('200')])
   })
+
+  it('cannot create more rules by creating them at the same moment', async () => {
+    const database = await aDatabase()
+    const api = anApi(database.loginUrl('meta'), { env: webhookEnv('http://127.0.0.1:1') })
+    await database.query(
+      "INSERT INTO etl.etl_notification_rules (name, events, channel) SELECT 'r' || n, '{failed}', 'hook' FROM generate_series(1, 195) AS n",
+    )
+    const make = (_: unknown, n: number) =>
+      api.post('/notifications', { name: `new ${n}`, events: ['failed'], channel: 'hook' })
+    const answers = await Promise.all(Array.from({ length: 20 }, make))
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([
+      ...Array(5).fill(201),
+      ...Array(15).fill(422),
+    ])
+  })
 })
 
 it('only the triggers of the meta store write to the outbox', async () => {

@@ -132,6 +132,7 @@ describe('GET /settings', () => {
         RUNNER_CONCURRENCY: '7',
         ALLOWED_SOURCE_SCHEMAS: 'a, b',
         VITRINA_URL: 'https://ann:pw@vitrina.example.com',
+        OPENLINEAGE_URL: 'https://ann:half@other-half@lineage.example.com/api?code=of-the-function',
       },
     })
     const answer = await own.get('/settings')
@@ -143,6 +144,7 @@ describe('GET /settings', () => {
     expect(of('VITRINA_API_TOKEN')).toMatchObject({ value: null, source: 'environment', is_secret: true })
     expect(of('DATABASE_URL')).toMatchObject({ value: null, source: 'unset', is_secret: true })
     expect(of('VITRINA_URL')).toMatchObject({ value: 'https://vitrina.example.com' })
+    expect(of('OPENLINEAGE_URL')).toMatchObject({ value: 'https://lineage.example.com/api?***' })
     expect(answer.body).not.toContain('a-secret-of-the-admin')
   })
 

@@ -62,8 +62,8 @@ export class NotificationService {
 
   async create(spec: RuleSpec, author: Author): Promise<NotificationRule> {
     this.#require(spec)
-    if ((await this.#store.listRules()).length >= MOST_RULES) throw tooManyRules()
-    const made = await this.#store.createRule(spec, author)
+    const made = await this.#store.createRule(spec, MOST_RULES, author)
+    if (made === 'full') throw tooManyRules()
     if (made === 'taken') throw taken(spec.name)
     return made
   }

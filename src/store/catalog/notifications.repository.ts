@@ -38,6 +38,8 @@ const CHANNEL_STATES = `
    GROUP BY m.channel, failed.last_error, failed.attempted_at ORDER BY m.channel`
 
 const MOST_AT_ONCE = 5_000
+/** Rules are created under it ("rule" as four bytes). */
+const LOCK = 0x72756c65
 
 /**
  * Messages and their events are removed by the time at which the message was settled: an event that waited for long must
@@ -83,8 +85,14 @@ export class CatalogNotificationsRepository implements NotificationStore {
     return rows.map(toRule)
   }
 
-  createRule(spec: RuleSpec, author: Author): Promise<NotificationRule | 'taken'> {
+  createRule(spec: RuleSpec, most: number, author: Author): Promise<NotificationRule | 'taken' | 'full'> {
     return this.#database.transaction(async (session) => {
+      // One after the other: rules that are created at the same moment do not see each other.
+      await session.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+      const [present] = await session.query<{ rules: number }>(
+        'SELECT count(*)::integer AS rules FROM etl.etl_notification_rules',
+      )
+      if (present!.rules >= most) return 'full'
       const places = FIELDS.map((_, n) => `$${n + 1}`)
       const [row] = await session.query<RuleRow>(
         `INSERT INTO etl.etl_notification_rules AS r (${FIELDS.join(', ')}) VALUES (${places.join(', ')})

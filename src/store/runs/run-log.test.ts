@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
+import { waitFor } from '../../../tests/support/wait.js'
 import { Database } from '../database.js'
 import { RunLogWriter } from './run-log.js'
 
@@ -63,6 +64,37 @@ it('keeps 1,000 warnings of a full log, from all of its runners together', async
   await log(run, MOST + 5)
   for (let runner = 1; runner <= 3; runner++) await log(run, 600, 'warn')
   expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 1_000 })
+})
+
+it('counts the lines of several runners that log at the same time', async () => {
+  const run = await aRun()
+  const { database, runId } = run
+  const writers = [1, 2].map(() => {
+    const store = new Database(database.loginUrl('writer'), { name: 'test', size: 1 })
+    const writer = new RunLogWriter(store, MOST)
+    const at = new Date().toISOString()
+    return {
+      keep: (lines: number) => {
+        for (let n = 1; n <= lines; n++)
+          writer.keep({ runId, at, level: 'info', message: `line ${n}`, fields: {} })
+      },
+      close: () => writer.close().then(() => store.close()),
+    }
+  })
+  const [one, other] = writers as [(typeof writers)[0], (typeof writers)[0]]
+  const until = (infos: number) =>
+    waitFor(async () => (await stored(run)).infos === infos, { what: `${infos} lines` })
+  // Both know the log while it is nearly empty.
+  one.keep(1)
+  other.keep(1)
+  await until(2)
+  one.keep(12)
+  await until(14)
+  other.keep(50)
+  await until(MOST)
+  one.keep(50)
+  for (const { close } of writers) await close()
+  expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 0 })
 })
 
 it('keeps the lines of a new run that arrive before its count is known, in order', async () => {

@@ -67,7 +67,8 @@ function mark(
 function completion(tables: SourceTables['items']): Extension {
   const complete = (context: CompletionContext): CompletionResult | null => {
     const before = context.state.sliceDoc(0, context.pos)
-    const word = /[\w$"]*$/.exec(before)![0]
+    // Not from the middle of a word, which would take quadratic time in a long one.
+    const word = /(?<![\w$"])[\w$"]*$/.exec(before)![0]
     const isAfterPoint = before.at(-1 - word.length) === '.'
     if (word === '' && !isAfterPoint && !context.explicit) return null
     return {

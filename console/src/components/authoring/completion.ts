@@ -38,7 +38,8 @@ export function tableBehind(word: string, text: string, tables: readonly Table[]
 
 /** Completions at the end of `before`: columns after a dot, tables of a schema, or both. */
 export function suggestions(before: string, text: string, tables: readonly Table[]): Suggestion[] {
-  const owner = /([\w$".]+)\.[\w$"]*$/.exec(before)?.[1]
+  // Not from the middle of a name, which would take quadratic time in a long one.
+  const owner = /(?<![\w$".])([\w$".]+)\.[\w$"]*$/.exec(before)?.[1]
   if (owner === undefined) return [...tables.map(asTable), ...tablesIn(text, tables).flatMap(columnsOf)]
   const table = tableBehind(owner, text, tables)
   if (table !== null) return columnsOf(table)
