@@ -5,6 +5,7 @@ import { aCountedMart, holdRow, ITEMS, signature, signatures, writesOf } from '.
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
 import { type RunRow, requestRun, run, runEnded } from '../support/runs.js'
+import { sampleOf } from '../support/sample.js'
 
 /** Tables whose keys are of different types; the values of the last ones are far apart and far from even. */
 const KEYS = {
@@ -46,49 +47,52 @@ interface Runs {
   readonly mart: string
 }
 
-describe.each(Object.keys(KEYS) as Kind[])(
-  'a mart with a key of type %s is the same in any number of parts',
-  (kind) => {
-    it.each(WAYS)('%s', async (way) => {
-      const { main, warehouse } = await aSource(kind)
-      const target = way === 'pushdown' ? main : warehouse
-      const env = { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url }
-      await aRunner(main, { env, ...(way === 'rows' ? { way } : {}) })
-      const source = await contentOf(main, 'content.thing')
-      for (const [parallelism, parts] of [
-        [1, 0],
-        [2, 2],
-        [4, 4],
-        [null, 0],
-      ] as const)
-        for (const fullStrategy of ['upsert', 'replace'] as const) {
-          const table = `analytics.${kind}_${parallelism ?? 'auto'}_${fullStrategy}`
-          const runs = await fill(
-            { main, target },
-            {
-              sourceQuery: 'SELECT * FROM content.thing',
-              targetTable: table,
-              targetConnection: way === 'pushdown' ? null : 'warehouse',
-              keyColumns: [...KEYS[kind].key],
-              parallelism,
-              fullStrategy,
-            },
-          )
-          const rows = {
-            status: 'SUCCESS',
-            error: null,
-            parts_total: parts,
-            parts_done: parts,
-            rows_read: ROWS,
-            rows_deleted: 0,
-          }
-          expect(runs.first).toMatchObject({ ...rows, rows_inserted: ROWS, rows_updated: 0 })
-          expect(runs.again).toMatchObject({ ...rows, rows_unchanged: ROWS, rows_written: 0 })
-          expect(runs.mart).toBe(source)
-        }
-    })
-  },
+/** In `npm test` every type of key, and every way, at least once. */
+const CASES = sampleOf(
+  (Object.keys(KEYS) as Kind[]).flatMap((kind) => WAYS.map((way) => ({ kind, way }))),
+  { key: ({ kind, way }) => `parts ${kind} ${way}`, labels: ({ kind, way }) => [kind, way] },
 )
+
+describe('a mart is the same in any number of parts', () => {
+  it.each(CASES)('with a key of type $kind: $way', async ({ kind, way }) => {
+    const { main, warehouse } = await aSource(kind)
+    const target = way === 'pushdown' ? main : warehouse
+    const env = { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url }
+    await aRunner(main, { env, ...(way === 'rows' ? { way } : {}) })
+    const source = await contentOf(main, 'content.thing')
+    for (const [parallelism, parts] of [
+      [1, 0],
+      [2, 2],
+      [4, 4],
+      [null, 0],
+    ] as const)
+      for (const fullStrategy of ['upsert', 'replace'] as const) {
+        const table = `analytics.${kind}_${parallelism ?? 'auto'}_${fullStrategy}`
+        const runs = await fill(
+          { main, target },
+          {
+            sourceQuery: 'SELECT * FROM content.thing',
+            targetTable: table,
+            targetConnection: way === 'pushdown' ? null : 'warehouse',
+            keyColumns: [...KEYS[kind].key],
+            parallelism,
+            fullStrategy,
+          },
+        )
+        const rows = {
+          status: 'SUCCESS',
+          error: null,
+          parts_total: parts,
+          parts_done: parts,
+          rows_read: ROWS,
+          rows_deleted: 0,
+        }
+        expect(runs.first).toMatchObject({ ...rows, rows_inserted: ROWS, rows_updated: 0 })
+        expect(runs.again).toMatchObject({ ...rows, rows_unchanged: ROWS, rows_written: 0 })
+        expect(runs.mart).toBe(source)
+      }
+  })
+})
 
 async function fill(
   { main, target }: { main: TestDatabase; target: TestDatabase },

@@ -7,6 +7,7 @@ import { ROOT } from '../support/document.js'
 import { freePorts } from '../support/ports.js'
 import { spawnVitrina } from '../support/processes.js'
 import { readThrough, type Stage } from '../support/reader.js'
+import { someOf } from '../support/sample.js'
 import { DOCUMENTS, TRANSLATED } from './documents.js'
 import { aStage, aStageOn } from './stage.js'
 
@@ -64,6 +65,15 @@ function asPresented({ env, instead, ...stage }: Stage): Stage {
   }
 }
 
+/** What a new user follows is carried out in every `npm test`, and half of the other guides, which change with the seed. */
+const ALWAYS: readonly string[] = ['SECURITY.md', 'docs/demo.md', 'docs/API.md']
+
+function carriedOut(documents: readonly string[]): readonly string[] {
+  const others = documents.filter((file) => !ALWAYS.includes(file))
+  const some = someOf(others, Math.ceil(others.length / 2), (file) => file)
+  return documents.filter((file) => ALWAYS.includes(file) || some.includes(file))
+}
+
 describe('beside the demo', { timeout: 240_000 }, () => {
   let marts: TestDatabase
 
@@ -96,11 +106,11 @@ describe('beside the demo', { timeout: 240_000 }, () => {
     }
   }
 
-  it.each(DOCUMENTS.marts)('R7.7 %s works to the letter', async (file) => {
+  it.each(carriedOut(DOCUMENTS.marts))('R7.7 %s works to the letter', async (file) => {
     await readThrough(file, await aDemo())
   })
 
-  it.each(DOCUMENTS.demo)('R7.7 %s works to the letter', async (file) => {
+  it.each(carriedOut(DOCUMENTS.demo))('R7.7 %s works to the letter', async (file) => {
     const stage = file === 'docs/demo.md' ? asPresented(await aDemo()) : await aDemo()
     const server = spawnVitrina(['up'], stage.env, { cwd: stage.folder })
     await server.waitForOutput(/Ctrl-C/)

@@ -16,7 +16,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   // Injected by the debugger, because the content security policy of the page forbids other scripts.
   await page.evaluate(await source)
   const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)`,
+    `axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)`,
   )) as Finding[]
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
