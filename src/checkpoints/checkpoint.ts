@@ -106,6 +106,18 @@ export interface LogPosition {
   readonly fingerprint: string
 }
 
+/** Where the pipeline is after a batch, whatever the run did. */
+export interface CheckpointState {
+  readonly key: string | null
+  readonly id: string | null
+  readonly position: Omit<Position, 'run'>
+}
+
+export function withoutPass(state: CheckpointState): CheckpointState {
+  const { pass: _pass, ...position } = state.position
+  return { ...state, position }
+}
+
 /** Identifies what a position refers to. It is invalid for another query, target, key, database or list of transforms. */
 export function passFingerprint(pipeline: Pipeline, query: string, key: readonly string[]): string {
   const { sourceConnection, targetConnection, tasks } = pipeline
@@ -123,7 +135,7 @@ export function passFingerprint(pipeline: Pipeline, query: string, key: readonly
  * to other columns: the pipeline had another key or mode, so every row is read again.
  */
 export function cursorFrom(
-  { key, id, position: { cursor } }: Pick<Checkpoint, 'key' | 'id'> & { position: Omit<Position, 'run'> },
+  { key, id, position: { cursor } }: CheckpointState,
   columns: readonly string[],
 ): Cursor | null {
   const isStored =

@@ -151,6 +151,13 @@ export class Session {
     return (await this.#guarded(() => this.#client.query(this.#one(text, values)))).rows as R[]
   }
 
+  /** The row of a statement that always returns exactly one. */
+  async row<R extends TextRow = TextRow>(text: string, values: readonly unknown[] = []): Promise<R> {
+    const [row] = await this.rows<R>(text, values)
+    if (row === undefined) throw new Error(`The server returned no row for: ${text}`)
+    return row
+  }
+
   /** The number of rows affected by a writing statement. */
   async count(text: string, values: readonly unknown[] = []): Promise<number> {
     return (await this.#guarded(() => this.#client.query(this.#one(text, values)))).rowCount ?? 0

@@ -97,7 +97,7 @@ export class PipelineDispatcher {
       return {
         claims: [claim],
         lease,
-        execute: ([one]) => this.#executor.execute(one!, lease, isStopping),
+        execute: ([one = claim]) => this.#executor.execute(one, lease, isStopping),
       }
     }
     const claims = claim.group
@@ -160,9 +160,11 @@ export class PipelineDispatcher {
       const { message, code, hint } = errorFor(claim, error, member)
       return { claim, end: { status: 'FAILED', error: message, code: vtr(code), hint } as const }
     })
-    const [first] = ends
+    const [first, second] = ends
     const totals =
-      ends.length === 1 ? [await queue.finish(first!.claim, first!.end)] : await queue.finishGroup(ends)
+      first !== undefined && second === undefined
+        ? [await queue.finish(first.claim, first.end)]
+        : await queue.finishGroup(ends)
     for (const [n, { claim, end }] of ends.entries()) {
       const total = totals?.[n] ?? null
       // Null only for a run that was about to succeed.

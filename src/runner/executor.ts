@@ -25,7 +25,7 @@ import type { GroupLease, Holding, Lease } from './lease.js'
 import type { PartWorker } from './part-worker.js'
 import { PlanNote } from './plan-note.js'
 import { LETS_GO, toRunError } from './retry.js'
-import { groupSteps, STRATEGIES } from './strategies/index.js'
+import { groupSteps, STRATEGIES } from './strategies.js'
 
 export interface ExecutorParts {
   readonly queue: RunQueue
@@ -303,7 +303,7 @@ export class PipelineExecutor {
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {
         await queue.quarantine(claim, rows, session)
-        events.quarantined(claim, rows.length, rows[0]!.reason)
+        events.quarantined(claim, rows)
       },
     }
   }

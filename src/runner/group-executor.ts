@@ -2,7 +2,7 @@ import type { Claim } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { MemberFailure } from '../model/member-failure.js'
 import type { RepairKey } from '../model/run.js'
-import type { GroupTransfer } from '../ports/transfer.js'
+import type { GroupMember, GroupTransfer } from '../ports/transfer.js'
 import { type ExecutorParts, type Outcome, type PipelineExecutor, requestedEnd } from './executor.js'
 import type { GroupLease } from './lease.js'
 import { toRunError } from './retry.js'
@@ -44,19 +44,18 @@ export class GroupExecutor {
 
   async #publish(round: Round): Promise<Ended | 'RELEASED'> {
     const { claims, lease } = round
-    const members = claims.map((claim) => ({
-      claim,
-      ledger: this.#executor.ledger(claim, lease.of(claim), null),
-    }))
-    const repairs = new Map<Claim, readonly RepairKey[]>()
-    for (const claim of claims) repairs.set(claim, await this.#parts.queue.toRepair(claim))
+    const members: (GroupMember & { readonly repairs: readonly RepairKey[] })[] = []
+    for (const claim of claims) {
+      const ledger = this.#executor.ledger(claim, lease.of(claim), null)
+      members.push({ claim, ledger, repairs: await this.#parts.queue.toRepair(claim) })
+    }
     const group = await this.#parts.transfers.openGroup(members, lease.signal)
     const reports: (() => void)[] = []
     try {
       failpoint('run.prepared')
       const report = (done: () => void) => reports.push(done)
-      for (const claim of claims) {
-        const outcome = await this.#compute(claim, group, { ...round, repairs: repairs.get(claim)!, report })
+      for (const { claim, repairs } of members) {
+        const outcome = await this.#compute(claim, group, { ...round, repairs, report })
         if (outcome !== 'SUCCESS') return outcome
       }
       // Nothing is published after a request to end.
@@ -68,7 +67,8 @@ export class GroupExecutor {
       await group.close()
     }
     for (const report of reports) report()
-    for (const [claim, keys] of repairs) if (keys.length > 0) await this.#prove(claim, keys, lease.signal)
+    for (const { claim, repairs } of members)
+      if (repairs.length > 0) await this.#prove(claim, repairs, lease.signal)
     return 'SUCCESS'
   }
 

@@ -47,12 +47,10 @@ export class Lease implements Holding {
     return this.#abort.signal
   }
 
-  /** Pending requests, as far as known. */
   get control(): Control {
     return this.#control
   }
 
-  /** The pending requests were looked up a moment ago. */
   get isFresh(): boolean {
     return performance.now() - this.#renewedAt < FRESH_MS
   }
@@ -63,16 +61,12 @@ export class Lease implements Holding {
     this.#renewedAt = performance.now()
   }
 
-  /**
-   * Throws if the lease has expired by the clock of this process. A frozen process wakes up in the middle of
-   * anything, and continues before its timers do.
-   */
+  /** A frozen process wakes up in the middle of anything, and continues before its timers do. */
   require(): void {
     if (this.#isOver(this.#renewedAt)) this.cut(notRenewed())
     this.signal.throwIfAborted()
   }
 
-  /** Renews the lease and reads what users have requested. */
   async refresh(): Promise<void> {
     const asked = performance.now()
     const control = await this.#queue.renew(this.#claim, this.#seconds)

@@ -117,7 +117,7 @@ export class PartWorker {
       },
       quarantine: async (rows, session) => {
         await queue.quarantine(part, rows, session)
-        events.quarantined(part, rows.length, rows[0]!.reason)
+        events.quarantined(part, rows)
       },
     }
   }

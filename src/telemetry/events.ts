@@ -15,7 +15,7 @@ import type {
 import type { VitrinaError } from '../model/errors.js'
 import type { PartClaim, PartPlan, PartRecord } from '../model/part.js'
 import type { Proof } from '../model/reconcile.js'
-import { type FailedAudit, type HeldBack, noRunnerFor, type RunCost } from '../model/run.js'
+import { type FailedAudit, type HeldBack, noRunnerFor, type RefusedRow, type RunCost } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
 import type { LogFields, Logger } from './log.js'
 import type { Meter } from './meter.js'
@@ -287,11 +287,11 @@ export class Events {
     this.#log.info(text, { ...this.#about(claim), transform })
   }
 
-  quarantined(claim: Claim, count: number, reason: string): void {
-    this.#log.warn(`Quarantined ${many(count, 'row')}.`, {
+  quarantined(claim: Claim, rows: readonly RefusedRow[]): void {
+    this.#log.warn(`Quarantined ${many(rows.length, 'row')}.`, {
       ...this.#about(claim),
-      rows: count,
-      reason,
+      rows: rows.length,
+      reason: rows[0]?.reason,
     })
   }
 

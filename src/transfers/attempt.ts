@@ -1,26 +1,31 @@
-import { type PassStart, passFingerprint } from '../checkpoints/checkpoint.js'
+import {
+  type Checkpoint,
+  type CheckpointState,
+  type PassStart,
+  passFingerprint,
+} from '../checkpoints/checkpoint.js'
+import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import type { CompiledChecks } from '../checks/index.js'
 import type { Claim } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain } from '../ports/transforms.js'
+import { onSide } from '../postgres/errors.js'
 import { allTogether, type Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { committedBy, momentAndCommitted, momentOf, type SweepFrom } from '../sources/postgres/changes.js'
 import type { SourceClock } from '../sources/postgres/horizon.js'
+import type { Column } from '../sql/selection.js'
 import { BatchRunner } from './batch.js'
 import type { ChangeSource } from './changes/change-source.js'
 import { type LogAccess, openChanges, readLogFacts } from './changes/open-changes.js'
-import type { CheckpointState } from './checkpoint-state.js'
 import type { Examined } from './examine.js'
 import { GroupBatches } from './group-batches.js'
+import type { CreatedMart } from './marts/mart.js'
 import type { TableWriting } from './marts/table-writer.js'
 import type { SourceQuery } from './readers/reader.js'
-import type { Resources } from './resources.js'
 import type { RunBatches } from './run-batches.js'
-import { openSession } from './sessions.js'
-import { type FindMart, openSides, type SideOptions } from './sides.js'
-import { takeOver } from './take-over.js'
+import { type FindMart, openSession, openSides, type Resources, type SideOptions } from './sides.js'
 
 /** Everything that one attempt of a run works with, opened once. `M` is what the mart is written through. */
 export interface Attempt<M> {
@@ -34,10 +39,10 @@ export interface Attempt<M> {
   readonly examined: Examined
   /** Null: the pipeline has no transforms. */
   readonly chain: TransformChain | null
+  /** Of the rows that are written, after the transforms. */
+  readonly columns: readonly Column[]
   readonly checks: CompiledChecks
   readonly mart: M
-  /** The mart did not exist before. */
-  readonly isNew: boolean
   /** The mart had no rows when the attempt began. */
   readonly isEmpty: boolean
   readonly batches: RunBatches
@@ -86,7 +91,7 @@ export async function openAttempt<M>(
   const { claim, ledger, resources, isTransactional, inGroup = false } = options
   const { pipeline } = claim
   const sides = await openSides(options, findMart)
-  const { source, session, clock, chain, found, examined, reached, checks, keep } = sides
+  const { source, session, clock, chain, columns, found, examined, reached, checks, keep } = sides
   await ledger.reads(reached)
   const created = await found.create()
   await keep(created)
@@ -117,9 +122,9 @@ export async function openAttempt<M>(
     clock,
     examined,
     chain,
+    columns,
     checks,
     mart,
-    isNew,
     isEmpty,
     batches,
     isMain,
@@ -148,6 +153,64 @@ async function startNow(
   return { moment, start: moment === null || mart === null ? null : { source: moment, mart } }
 }
 
+/** Takes the fence. From here on an older holder of the pipeline cannot commit. */
+async function takeOver(
+  { claim, ledger, ...options }: AttemptOptions,
+  session: Session,
+  mart: CreatedMart<unknown>,
+): Promise<{ checkpoints: CheckpointStore; checkpoint: Checkpoint; isMain: boolean }> {
+  const checkpoints = new CheckpointStore(session, claim.pipeline.id, claim.fence)
+  const isMain = options.isMain || (await isMainDatabase(session, claim))
+  if (!isMain) await checkpoints.create()
+  const stored = await onSide(isMain ? 'meta store' : 'target', 'Reading the checkpoint', () =>
+    readCheckpoint(checkpoints, ledger),
+  )
+  if (!isOfAnotherMart(stored, mart)) return { checkpoints, checkpoint: stored, isMain }
+  const checkpoint = await checkpoints.reset({ key: null, id: null })
+  ledger.martRecreated()
+  return { checkpoints, checkpoint, isMain }
+}
+
+/**
+ * A named connection may lead to the main database by another address: there the claim is visible. Mistaken for another
+ * database, the copy of the checkpoint would wait for the checkpoint itself.
+ */
+export async function isMainDatabase(session: Session, claim: Claim): Promise<boolean> {
+  const [meta] = await session.rows(
+    "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
+  )
+  if (meta?.readable !== 'true') return false
+  const found = await session.rows(
+    'SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3',
+    [claim.pipeline.id, claim.fence, claim.runId],
+  )
+  return found.length > 0
+}
+
+/** A checkpoint that a user has set in the main database has not reached another database yet. */
+async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
+  const [stored, requested] = await Promise.all([checkpoints.takeFence(), ledger.requestedReset()])
+  if (requested === null) return stored
+  const checkpoint = await checkpoints.reset(requested)
+  await ledger.resetApplied()
+  return checkpoint
+}
+
+/** A mart that was dropped and created again contains none of the rows that the checkpoint covers. */
+function isOfAnotherMart({ position }: Checkpoint, mart: CreatedMart<unknown>): boolean {
+  const { mart: known, unpublished = [] } = position
+  if (mart.identity !== null && known !== undefined && isRecreated(known, mart.identity)) return true
+  // What is not published yet does not need an existing mart. The parts of a pass, which keep theirs, cover every row.
+  const hasParts = mart.identity === null && position.pass?.parts !== undefined
+  return mart.isNew && unpublished.length === 0 && !hasParts && Object.keys(position).length > 0
+}
+
+/** A mart that was restored on another server is the same mart, although its oid differs. */
+function isRecreated(known: string, identity: string): boolean {
+  const databaseOf = (text: string) => text.slice(0, text.lastIndexOf('#') + 1)
+  return known !== identity && databaseOf(known) === databaseOf(identity)
+}
+
 export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQuery {
   const { query, columns, order, facts } = examined
   return { source, query, columns, order, relations: facts.relations }
@@ -161,13 +224,13 @@ export function writingInto(
   {
     claim,
     examined,
-    chain,
+    columns,
     mart,
     checks,
-  }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
+  }: Pick<Attempt<Target>, 'claim' | 'examined' | 'columns' | 'mart' | 'checks'>,
   { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
-  const written = (chain?.columns ?? examined.columns).map((column) => column.name)
+  const written = columns.map((column) => column.name)
   return {
     newestBy: examined.order.columns
       .map((column) => column.name)

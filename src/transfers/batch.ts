@@ -1,17 +1,18 @@
 import type { Checkpoint } from '../checkpoints/checkpoint.js'
 import { failpoint } from '../model/failpoints.js'
-import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchId } from '../ports/sink.js'
 import type { BatchDone } from '../ports/transfer.js'
 import { onSide } from '../postgres/errors.js'
-import { phasesOf, type Timing } from './batch-phases.js'
 import {
   type BatchOptions,
   type BatchOutcome,
   type BatchParts,
   type BatchWork,
   batchError,
+  metaSession,
+  phasesOf,
   RunBatches,
+  type Timing,
 } from './run-batches.js'
 
 /**
@@ -64,9 +65,7 @@ export class BatchRunner extends RunBatches {
   async #commit(step: string, outcome: BatchOutcome, timing: Timing): Promise<BatchDone> {
     const { session, checkpoints, ledger, claim, isMain } = this.parts
     const { change } = outcome
-    const meta: MetaSession | null = isMain
-      ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
-      : null
+    const meta = isMain ? metaSession(session) : null
     if (isMain) await onSide('meta store', 'Settling rows', async () => outcome.settle?.(meta))
     const next = this.after(step, outcome)
     const { progress, done, state } = next

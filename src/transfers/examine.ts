@@ -159,7 +159,9 @@ async function traceOf(
   if (pipeline.mode === 'full') return null
   const isKey = pipeline.capture === 'key'
   const names = incrementalKeys(pipeline, columns)
-  if (isKey && names.length === 1 && !(modified[0]!.base === null && isClockKey(modified[0]!))) return null
+  const [first] = modified
+  if (isKey && names.length === 1 && first !== undefined && (first.base !== null || !isClockKey(first)))
+    return null
   const trace = await traceQuery(source, query, {
     key: key.map(({ name }) => name),
     modified: isKey ? names : [],

@@ -2,13 +2,13 @@ import type { Checkpoint } from '../checkpoints/checkpoint.js'
 import type { BatchRecord, Control, Progress } from '../model/claim.js'
 import type { BatchDone } from '../ports/transfer.js'
 import { onSide } from '../postgres/errors.js'
-import { phasesOf } from './batch-phases.js'
 import {
   type BatchOptions,
   type BatchOutcome,
   type BatchParts,
   type BatchWork,
   batchError,
+  phasesOf,
   RunBatches,
 } from './run-batches.js'
 

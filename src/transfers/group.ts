@@ -9,9 +9,9 @@ import type { SessionOpener } from '../postgres/kept-sessions.js'
 import type { Session } from '../postgres/session.js'
 import { quoteLiteral } from '../sql/identifiers.js'
 import type { GroupBatches } from './group-batches.js'
-import type { Resources } from './resources.js'
 import type { ChosenRoute } from './routes/choose-route.js'
 import { batchError } from './run-batches.js'
+import type { Resources } from './sides.js'
 
 /** It is idle while another session works. */
 const WITHOUT_TIMEOUT = 'SET idle_in_transaction_session_timeout = 0'
@@ -54,12 +54,11 @@ export class GroupSessions {
     this.#sameSnapshot.add(sourceUrl)
   }
 
-  get target(): Session {
-    return this.#target!
-  }
-
-  async begin(): Promise<void> {
-    const snapshot = await onSide('target', 'Beginning the transaction of the group', () => this.#begin())
+  /** Returns the session of the marts. */
+  async begin(): Promise<Session> {
+    const target = this.#target
+    if (target === null) throw new Error('A group has at least one member.')
+    const snapshot = await onSide('target', 'Beginning the transaction of the group', () => begin(target))
     await onSide('source', 'Taking a snapshot', async () => {
       for (const [url, session] of this.#sources) {
         const same = this.#sameSnapshot.has(url) ? `SET TRANSACTION SNAPSHOT ${quoteLiteral(snapshot)};` : ''
@@ -68,21 +67,19 @@ export class GroupSessions {
         )
       }
     })
-  }
-
-  /** The first statement takes the snapshot. */
-  async #begin(): Promise<string> {
-    await this.target.run(
-      `${WITHOUT_TIMEOUT}; BEGIN ISOLATION LEVEL REPEATABLE READ; SET CONSTRAINTS ALL IMMEDIATE`,
-    )
-    const [row] = await this.target.rows('SELECT pg_export_snapshot() AS id')
-    return row!.id!
+    return target
   }
 
   async end(): Promise<void> {
     for (const session of [this.#target, ...this.#sources.values()])
       await session?.run('ROLLBACK').catch(() => {})
   }
+}
+
+/** Returns the snapshot that the first statement takes. */
+async function begin(target: Session): Promise<string> {
+  await target.run(`${WITHOUT_TIMEOUT}; BEGIN ISOLATION LEVEL REPEATABLE READ; SET CONSTRAINTS ALL IMMEDIATE`)
+  return (await target.row<{ id: string }>('SELECT pg_export_snapshot() AS id')).id
 }
 
 /** A member that is prepared. */
@@ -92,6 +89,14 @@ export interface GroupAttempt {
   readonly open: () => Promise<Transfer>
 }
 
+interface GroupParts {
+  readonly members: readonly GroupAttempt[]
+  readonly sessions: GroupSessions
+  /** The session of the marts. */
+  readonly target: Session
+  readonly resources: Resources
+}
+
 /**
  * The transaction of a group. It is REPEATABLE READ, so that every member reads the same snapshot and, besides, what the
  * members before it have written. Nothing in it touches a row of the meta store that another process changes meanwhile,
@@ -99,39 +104,37 @@ export interface GroupAttempt {
  * written just before the commit by another session, as for a mart in another database.
  */
 export class OpenGroup implements GroupTransfer {
-  readonly #members: readonly GroupAttempt[]
-  readonly #sessions: GroupSessions
-  readonly #resources: Resources
+  readonly #parts: GroupParts
 
-  constructor(members: readonly GroupAttempt[], sessions: GroupSessions, resources: Resources) {
-    this.#members = members
-    this.#sessions = sessions
-    this.#resources = resources
+  constructor(parts: GroupParts) {
+    this.#parts = parts
   }
 
   async open(claim: Claim): Promise<Transfer> {
+    const { target, members } = this.#parts
     // The tables of the member before.
-    await this.#sessions.target.run('DISCARD TEMP')
-    return this.#members.find((member) => member.claim.runId === claim.runId)!.open()
+    await target.run('DISCARD TEMP')
+    return members.find((member) => member.claim.runId === claim.runId)!.open()
   }
 
   async publish(): Promise<void> {
+    const { target, members } = this.#parts
     failpoint('group.computed')
     // Locked from here on: a successor waits for this commit, or its fence is seen.
-    for (const { batches } of this.#members) await batches.move()
+    for (const { batches } of members) await batches.move()
     failpoint('checkpoint.moved')
-    for (const { batches } of this.#members) await batches.record()
+    for (const { batches } of members) await batches.record()
     failpoint('lease.renewed')
-    await this.#sessions.target.run('COMMIT').catch((error) => {
+    await target.run('COMMIT').catch((error) => {
       throw batchError(error)
     })
     failpoint('batch.committed')
-    for (const { batches } of this.#members) await batches.committed()
+    for (const { batches } of members) await batches.committed()
   }
 
   async close(): Promise<void> {
-    await this.#sessions.end()
-    await this.#resources.close()
+    await this.#parts.sessions.end()
+    await this.#parts.resources.close()
   }
 }
 

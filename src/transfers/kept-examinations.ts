@@ -79,11 +79,11 @@ export class KeptExaminations {
 
 /** Null: the table does not exist yet, or depends on more than itself because it has partitions. */
 export async function markTable(session: Session, name: TableName): Promise<CatalogMark | null> {
-  const [row] = await session.rows(
+  const [row] = await session.rows<{ oid: string }>(
     "SELECT oid::text FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'r'",
     [quoteTable(name)],
   )
-  return row === undefined ? null : markRelations(session, [row.oid!])
+  return row === undefined ? null : markRelations(session, [row.oid])
 }
 
 /** Everything that a user can change about the pipeline. */

@@ -1,12 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { cursorFrom, type PassStart } from '../checkpoints/checkpoint.js'
+import { type CheckpointState, cursorFrom, type PassStart } from '../checkpoints/checkpoint.js'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
 import type { NextPosition } from './changes/change-source.js'
-import type { CheckpointState } from './checkpoint-state.js'
 
 /** Where the checkpoint is after each batch. This is the only difference between full and incremental passes. */
 export interface Progression {

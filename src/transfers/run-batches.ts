@@ -1,7 +1,7 @@
-import type { Checkpoint } from '../checkpoints/checkpoint.js'
+import { type Checkpoint, type CheckpointState, withoutPass } from '../checkpoints/checkpoint.js'
 import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import { CheckFailure } from '../checks/index.js'
-import type { BatchRecord, Claim, Phase, Progress } from '../model/claim.js'
+import type { BatchPhases, BatchRecord, Claim, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RowCounts } from '../model/run.js'
@@ -10,8 +10,6 @@ import type { BatchId } from '../ports/sink.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
 import type { Session } from '../postgres/session.js'
 import { targetError } from '../sinks/postgres/target.js'
-import { durationsOf, phasesOf, type Timing } from './batch-phases.js'
-import { type CheckpointState, withoutPass } from './checkpoint-state.js'
 import type { MartChange } from './marts/mart.js'
 
 /** Long enough for the cost of a commit not to matter, short enough for a pause to take effect at once. */
@@ -234,7 +232,42 @@ export abstract class RunBatches {
   }
 }
 
+/** The session of a batch that is committed in the main database. */
+export function metaSession(session: Session): MetaSession {
+  return { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
+}
+
 /** An error of PostgreSQL while it wrote a batch. */
 export function batchError(error: unknown): VitrinaError {
   return error instanceof VitrinaError ? error : targetError(error, 'Writing a batch')
+}
+
+/** When a batch did what, by performance.now(). */
+export interface Timing {
+  readonly started: number
+  readonly written: number
+  readonly earlier: readonly Phase[]
+}
+
+/** The checkpoint phase lasts until now. */
+export function phasesOf({ read }: MartChange, { started, written, earlier }: Timing): Phase[] {
+  return [
+    ...earlier,
+    ...(read === undefined ? [] : [read]),
+    { name: 'write', from: read?.to ?? started, to: written },
+    { name: 'checkpoint', from: written, to: performance.now() },
+  ]
+}
+
+export function durationsOf(phases: readonly Phase[]): BatchPhases {
+  const ms = (name: Phase['name']) => {
+    const found = phases.filter((one) => one.name === name)
+    return found.length === 0 ? null : found.reduce((sum, { from, to }) => sum + to - from, 0)
+  }
+  return {
+    readMs: ms('read'),
+    transformMs: ms('transform'),
+    writeMs: ms('write') ?? 0,
+    checkpointMs: ms('checkpoint') ?? 0,
+  }
 }

@@ -9,6 +9,7 @@ import { isSpread } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import { type Attempt, fullPass } from './attempt.js'
 import type { ChangeSource, NextPosition } from './changes/change-source.js'
+import type { QueryTrace } from './changes/query-trace.js'
 import type { Cutter } from './parts/cutter.js'
 import {
   FullProgression,
@@ -18,7 +19,7 @@ import {
   type Progression,
 } from './progression.js'
 import type { Route } from './routes/route.js'
-import { ChangedRows } from './steps/changed.js'
+import { type ChangedParts, ChangedRows } from './steps/changed.js'
 import { CheckStep } from './steps/check.js'
 import { Follow } from './steps/follow.js'
 import { Pass } from './steps/pass.js'
@@ -52,8 +53,8 @@ export class RouteTransfer<Rows> implements Transfer {
     this.#cutter = cutter
     this.#attempt = attempt
     this.#route = route
-    const { claim, examined, batches } = attempt
-    this.batchMs = way === 'relay' && route.isEmpty ? FILL_MS : batches.targetMs
+    const { claim, examined, batches, isEmpty } = attempt
+    this.batchMs = way === 'relay' && isEmpty ? FILL_MS : batches.targetMs
     this.plan = { strategy: strategyOf(claim.pipeline), way, guarantee: examined.guarantee }
   }
 
@@ -111,9 +112,10 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   incrementalPass(): Step {
-    const { changes } = this.#attempt
-    if (changes === null) return this.#keyPass()
-    return this.#sweepsEverything ? { name: 'changed', next: async () => null } : this.#changedRows(changes)
+    const { changes, examined } = this.#attempt
+    if (changes === null || examined.trace === null) return this.#keyPass()
+    if (this.#sweepsEverything) return { name: 'changed', next: async () => null }
+    return this.#changedRows(this.#following(changes, examined.trace))
   }
 
   /** The sweep at the end of the run computes every row: to follow changes as well would be done twice. */
@@ -124,21 +126,19 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   follow(): Step | null {
-    const { changes } = this.#attempt
+    const { changes, examined } = this.#attempt
     const wait = changes?.waitForChanges ?? null
-    if (changes === null || wait === null) return null
-    const following = this.#following(changes)
+    if (changes === null || wait === null || examined.trace === null) return null
+    const following = this.#following(changes, examined.trace)
     return new Follow(wait, (live) => new ChangedRows(this.#attempt, this.#route, { ...following, live }))
   }
 
-  #following(changes: ChangeSource): ConstructorParameters<typeof ChangedRows>[2] {
-    const { examined, claim } = this.#attempt
-    const { trace, fingerprint } = examined.trace!
+  #following(changes: ChangeSource, { trace, fingerprint }: QueryTrace): ChangedParts {
     return {
       changes,
       trace,
       query: fingerprint,
-      isExact: claim.pipeline.capture === 'wal',
+      isExact: this.#attempt.claim.pipeline.capture === 'wal',
       everyRow: (next) => this.#everyRow(next, true),
     }
   }
@@ -157,9 +157,9 @@ export class RouteTransfer<Rows> implements Transfer {
     return this.#pass('incremental', this.#incremental)
   }
 
-  #changedRows(changes: ChangeSource): Step {
-    if (!changes.isFirst)
-      return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, this.#following(changes)))
+  #changedRows(following: ChangedParts): Step {
+    const { changes } = following
+    if (!changes.isFirst) return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, following))
     const removes = this.#attempt.claim.pipeline.capture === 'wal'
     return later('changed', async () => this.#everyRow(await changes.first(), removes))
   }
@@ -172,8 +172,9 @@ export class RouteTransfer<Rows> implements Transfer {
   #everyRow(next: NextPosition, removes: boolean): Step {
     const progression = initialProgression(fullPass(this.#attempt, 'initial'), next)
     const pass = this.#cutPass('initial', progression)
-    const isUnfinished = this.#attempt.batches.state.position.pass?.name === 'initial'
-    if (this.#route.isEmpty || !removes || isUnfinished) return pass
+    const { batches, isEmpty } = this.#attempt
+    const isUnfinished = batches.state.position.pass?.name === 'initial'
+    if (isEmpty || !removes || isUnfinished) return pass
     const removal = new Sweep(this.#attempt, this.#route)
     return { name: 'changed', next: async (limit) => (await removal.next()) ?? pass.next(limit) }
   }

@@ -21,7 +21,7 @@ import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
 import type { Target } from '../sinks/postgres/target.js'
-import { type Attempt, type AttemptOptions, type MartFinder, openAttempt, writingOf } from './attempt.js'
+import { type Attempt, type AttemptOptions, openAttempt, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
 import { type GroupAttempt, GroupSessions, OpenGroup, requireGroupable } from './group.js'
 import { GroupBatches } from './group-batches.js'
@@ -33,10 +33,10 @@ import { requireLocal } from './parts/engine-support.js'
 import { RunPart } from './parts/part-transfer.js'
 import { SinkParts } from './parts/sink-parts.js'
 import { TableParts } from './parts/table-parts.js'
-import { Resources } from './resources.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
+import { Resources } from './sides.js'
 import { RouteTransfer } from './transfer.js'
 
 export interface TransferSettings {
@@ -53,21 +53,10 @@ export interface TransferSettings {
   readonly way?: Way
 }
 
-type Shared = Pick<
-  AttemptOptions,
-  | 'claim'
-  | 'ledger'
-  | 'signal'
-  | 'sessions'
-  | 'sourceSessions'
-  | 'examinations'
-  | 'rules'
-  | 'targets'
-  | 'transforms'
-  | 'log'
-  | 'resources'
-  | 'inGroup'
->
+/** Where the two sides of a transfer are. */
+type Addresses = Pick<AttemptOptions, 'sourceUrl' | 'url' | 'isMain' | 'isTransactional'>
+
+type Shared = Omit<AttemptOptions, keyof Addresses>
 
 export class Transfers implements TransferFactory {
   readonly #settings: TransferSettings
@@ -84,8 +73,8 @@ export class Transfers implements TransferFactory {
     const route = chooseRoute(claim.pipeline, targets, way)
     const shared = { ...this.#shared(new Resources()), claim, ledger, signal }
     try {
-      if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
-      return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
+      if (route.sink !== null) return await this.#openSink(shared, route.sink)
+      return await tableTransfer(await this.#openAttempt(shared, route.way), route.way)
     } catch (error) {
       await shared.resources.close()
       throw databaseError(error, 'Preparing the run', 'target')
@@ -96,7 +85,7 @@ export class Transfers implements TransferFactory {
     const { targets, way: forced = null } = this.#settings
     const resources = new Resources()
     const sessions = new GroupSessions(this.#sessions, sessionName(members[0]!.claim))
-    const attempts: GroupAttempt[] = []
+    const prepared: GroupAttempt[] = []
     try {
       for (const { claim, ledger } of members) {
         const { pipeline } = claim
@@ -104,24 +93,22 @@ export class Transfers implements TransferFactory {
           requirePlan(pipeline)
           return chooseRoute(pipeline, targets, forced)
         })
-        const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
-        if (sourceUrl !== null && pipeline.sourceConnection === pipeline.targetConnection)
-          sessions.shareSnapshot(sourceUrl)
+        if (way !== 'pushdown' && pipeline.sourceConnection === pipeline.targetConnection)
+          sessions.shareSnapshot(this.#sourceUrl(pipeline))
         const opened = { sessions: sessions.ofTarget, sourceSessions: sessions.ofSources }
         const shared = { ...this.#shared(resources), ...opened, claim, ledger, signal, inGroup: true }
-        const attempt = await this.#openAttempt(shared, sourceUrl).catch((error) => {
+        const attempt = await this.#openAttempt(shared, way).catch((error) => {
           throw new MemberFailure(claim, databaseError(error, 'Preparing the run', 'target'))
         })
         const open = async () => {
           // Again, in the transaction of the group.
           const isEmpty = await isEmptyTable(attempt.session, attempt.mart)
-          const current = { ...attempt, isEmpty }
-          return way === 'rows' ? this.#tableTransfer(current) : selectionTransfer(current, way)
+          return tableTransfer({ ...attempt, isEmpty }, way)
         }
-        attempts.push({ claim, batches: batchesOf(attempt), open })
+        prepared.push({ claim, batches: batchesOf(attempt), open })
       }
-      await sessions.begin()
-      return new OpenGroup(attempts, sessions, resources)
+      const target = await sessions.begin()
+      return new OpenGroup({ members: prepared, sessions, target, resources })
     } catch (error) {
       await resources.close()
       throw error instanceof MemberFailure ? error : databaseError(error, 'Preparing the run', 'target')
@@ -130,33 +117,22 @@ export class Transfers implements TransferFactory {
 
   async openPart(claim: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer> {
     const { pipeline } = claim
-    const { targets, rules, transforms, way: forced = null } = this.#settings
+    const { targets, way: forced = null } = this.#settings
     const { way, sink } = chooseRoute(pipeline, targets, forced)
     const resources = new Resources()
-    const common = {
-      claim,
-      notes,
-      signal,
-      rules,
-      targets,
-      transforms,
-      resources,
-      sessions: this.#sessions,
-      examinations: this.#examinations,
-      sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
-    }
+    const common = { ...this.#shared(resources), claim, notes, signal }
     try {
       if (sink === null)
         return await RunPart.openTable({
           ...common,
-          ...this.#inTarget(pipeline),
+          ...this.#tableAddresses(pipeline, way),
           way,
           wanted: (columns) => wantedTable(pipeline, columns, targets),
         })
       const { requireLease } = notes
       return await RunPart.openSink({
         ...common,
-        url: this.#settings.writerUrl,
+        ...this.#sinkAddresses(pipeline),
         openSink: (columns) => openSink(sink, pipeline, { columns, signal, requireLease }),
       })
     } catch (error) {
@@ -177,41 +153,24 @@ export class Transfers implements TransferFactory {
     return { ...kept, rules, targets, transforms, log, resources }
   }
 
-  async #openSelections(shared: Shared, way: 'pushdown' | 'relay'): Promise<Transfer> {
-    const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(shared.claim.pipeline)
-    return selectionTransfer(await this.#openAttempt(shared, sourceUrl), way)
-  }
-
-  async #openTable(shared: Shared): Promise<Transfer> {
-    return this.#tableTransfer(await this.#openAttempt(shared, this.#sourceUrl(shared.claim.pipeline)))
-  }
-
-  #openAttempt(shared: Shared, sourceUrl: string | null): Promise<Attempt<Target>> {
+  #openAttempt(shared: Shared, way: Way): Promise<Attempt<Target>> {
     const { pipeline } = shared.claim
-    return openAttempt({ ...shared, sourceUrl, ...this.#inTarget(pipeline) }, this.#table(pipeline))
-  }
-
-  async #tableTransfer(attempt: Attempt<Target>): Promise<Transfer> {
-    const { session, mart: table, chain, examined, batches, claim, isEmpty } = attempt
-    const fromStart = batches.state.position.pass === undefined
-    const mart = await TableMart.open({
-      session,
-      table,
-      columns: chain?.columns ?? examined.columns,
-      brake: claim.pipeline.deleteBrake,
-      writing: writingOf(attempt, fromStart && isEmpty),
-    })
-    const cutter = await cutterOf(attempt, isEmpty)
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), { way: 'rows', cutter })
+    return openAttempt(
+      { ...shared, ...this.#tableAddresses(pipeline, way) },
+      {
+        findMart: (session, columns) =>
+          findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
+        isEmptyMart: isEmptyTable,
+      },
+    )
   }
 
   async #openSink(shared: Shared, kind: SinkKind): Promise<Transfer> {
     const { claim, ledger, signal, resources } = shared
     const { pipeline, runId } = claim
     requireLocal(pipeline)
-    const addresses = { sourceUrl: this.#sourceUrl(pipeline), url: this.#settings.writerUrl, isMain: true }
     const attempt = await openAttempt(
-      { ...shared, ...addresses, isTransactional: false },
+      { ...shared, ...this.#sinkAddresses(pipeline) },
       {
         findMart: async (_session, columns) => {
           const { requireLease } = ledger
@@ -222,34 +181,35 @@ export class Transfers implements TransferFactory {
         isEmptyMart: async () => false,
       },
     )
-    const { chain, examined, batches } = attempt
+    const { columns, batches } = attempt
     const mart = new SinkMart({
       ...attempt.mart,
       target: finalTarget(pipeline),
-      columns: chain?.columns ?? examined.columns,
+      columns,
       runId,
       quarantineLimit: pipeline.quarantineLimit,
       refusedSoFar: batches.progress.rows.quarantined,
       checks: attempt.checks.rows,
       session: attempt.session,
     })
-    const route = new RowsRoute(attempt, mart, attempt.isNew)
     const { parting } = mart
     const cutter = parting === null ? null : await Cutter.open(attempt, new SinkParts(attempt, parting))
-    return new RouteTransfer(attempt, route, { way: 'rows', cutter })
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), { way: 'rows', cutter })
   }
 
-  #table(pipeline: Pipeline): MartFinder<Target> {
+  #tableAddresses(pipeline: Pipeline, way: Way): Addresses {
+    const { targetConnection } = pipeline
     return {
-      findMart: (session, columns) =>
-        findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
-      isEmptyMart: isEmptyTable,
+      sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
+      url: this.#url(targetConnection, this.#settings.writerUrl),
+      isMain: targetConnection === null,
+      isTransactional: true,
     }
   }
 
-  #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {
-    const url = this.#url(targetConnection, this.#settings.writerUrl)
-    return { url, isMain: targetConnection === null, isTransactional: true }
+  #sinkAddresses(pipeline: Pipeline): Addresses {
+    const url = this.#settings.writerUrl
+    return { sourceUrl: this.#sourceUrl(pipeline), url, isMain: true, isTransactional: false }
   }
 
   #sourceUrl({ sourceConnection }: Pipeline): string {
@@ -267,12 +227,28 @@ function batchesOf({ batches }: Attempt<Target>): GroupBatches {
   throw new Error('The batches of a member belong to its group.')
 }
 
-async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<Transfer> {
+async function tableTransfer(attempt: Attempt<Target>, way: Way): Promise<Transfer> {
+  if (way === 'rows') {
+    const route = new RowsRoute(attempt, await openTableMart(attempt))
+    return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt) })
+  }
   const route = await SelectionRoute.open(attempt, way)
-  return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt, route.isEmpty) })
+  return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt) })
+}
+
+function openTableMart(attempt: Attempt<Target>): Promise<TableMart> {
+  const { session, mart: table, columns, batches, claim, isEmpty } = attempt
+  const fromStart = batches.state.position.pass === undefined
+  return TableMart.open({
+    session,
+    table,
+    columns,
+    brake: claim.pipeline.deleteBrake,
+    writing: writingOf(attempt, fromStart && isEmpty),
+  })
 }
 
 /** A member of a group is one stream: parts have transactions of their own. */
-async function cutterOf(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter | null> {
-  return attempt.batches.inGroup ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
+async function cutterOf(attempt: Attempt<Target>): Promise<Cutter | null> {
+  return attempt.batches.inGroup ? null : Cutter.open(attempt, new TableParts(attempt))
 }

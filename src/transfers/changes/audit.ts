@@ -28,11 +28,11 @@ export async function randomScopes(
   { quoted, oid }: Target,
   scope: Traced['scope'],
 ): Promise<Scopes> {
-  const [size] = await session.rows(
+  const { pages } = await session.row(
     "SELECT greatest(pg_relation_size($1::oid) / current_setting('block_size')::int, 1)::text AS pages",
     [oid],
   )
-  const percent = Math.min(100, (SCOPES / Number(size!.pages)) * 100)
+  const percent = Math.min(100, (SCOPES / Number(pages)) * 100)
   const names = scope.map(({ name }, place) => `${quoteIdentifier(name)}::text AS k${place}`)
   // A partitioned table has no pages of its own; then all of its partitions are sampled.
   const rows = await session.rows(
@@ -72,12 +72,12 @@ export async function compareAudited(
   const names = scopes.columns.map(({ name }) => quoteIdentifier(name))
   const inScopes = `(${names.join(', ')}) IN (SELECT * FROM unnest(${wanted.join(', ')}))`
   const key = target.key.map((name) => `coalesce(m.${quoteIdentifier(name)}, c.${quoteIdentifier(name)})`)
-  const [row] = await session.rows(
+  const row = await session.row(
     `SELECT count(*) AS rows, min(concat_ws(', ', ${key.join(', ')})) AS key
        FROM (SELECT ${own} FROM ${target.quoted} WHERE ${inScopes}) m FULL JOIN (SELECT ${typed.join(', ')} FROM ${computed}) c
          USING (${quoteList(target.key)})
       WHERE ROW(${quoteList(all, 'm.')})::record *<> ROW(${quoteList(all, 'c.')})::record`,
   )
-  const rows = Number(row!.rows)
-  return rows === 0 ? null : { rows, key: row!.key ?? '' }
+  const rows = Number(row.rows)
+  return rows === 0 ? null : { rows, key: row.key ?? '' }
 }

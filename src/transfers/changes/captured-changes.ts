@@ -273,7 +273,7 @@ async function requirePublished(
   const wanted = distinct(tables.map(({ capturedAs }) => capturedAs))
   const { plan, level } = await onSide('source', 'Reading the publication', async () => ({
     plan: await planAddition(source, publication, wanted),
-    level: (await source.rows("SELECT current_setting('wal_level') AS level"))[0]!.level,
+    level: (await source.row("SELECT current_setting('wal_level') AS level")).level,
   }))
   const { adding, statements, refused } = plan
   const command = `vitrina sources prepare ${connection}`

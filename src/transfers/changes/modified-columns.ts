@@ -1,4 +1,4 @@
-import { cursorFrom } from '../../checkpoints/checkpoint.js'
+import { type CheckpointState, cursorFrom } from '../../checkpoints/checkpoint.js'
 import type { HeldBack } from '../../model/run.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
@@ -6,7 +6,6 @@ import { type FollowedColumn, relationKey, type Traced } from '../../scopes/inde
 import { type Horizon, isSafe, type Watermark } from '../../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral, quoteTable } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
-import type { CheckpointState } from '../checkpoint-state.js'
 import { NO_WATERMARK } from '../progression.js'
 import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
 import { addImages, readImages } from './row-versions.js'
@@ -94,11 +93,11 @@ export class ModifiedColumns implements ChangeSource {
       (each) => `EXISTS (SELECT FROM ${rowsAbove(each, state)} AND NOT (${isBelow(each)}))`,
     )
     const known = state?.key == null ? [] : [`${quoteLiteral(state.key)}::${key.type}`]
-    const [row] = await source.rows(
+    const row = await source.row(
       `SELECT greatest(${[...known, ...highest].join(', ')})::text AS newest, (${above.join(' OR ')})::text AS above`,
     )
-    this.#heldBack = row!.above === 'true' ? this.#watermark.heldBack : null
-    return row!.newest ?? null
+    this.#heldBack = row.above === 'true' ? this.#watermark.heldBack : null
+    return row.newest ?? null
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Signals } from '../../capture/index.js'
+import type { CheckpointState } from '../../checkpoints/checkpoint.js'
 import { type Claim, sessionName } from '../../model/claim.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import { onSide } from '../../postgres/errors.js'
@@ -6,7 +7,6 @@ import type { SessionOpener } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import type { SweepFrom } from '../../sources/postgres/changes.js'
 import { Horizon, type SourceClock } from '../../sources/postgres/horizon.js'
-import type { CheckpointState } from '../checkpoint-state.js'
 import type { Examined } from '../examine.js'
 import { CapturedChanges, factsOfLog, type LogFacts } from './captured-changes.js'
 import { type ChangeSource, mostEntries } from './change-source.js'
@@ -47,8 +47,8 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
   if (pipeline.capture === 'xmin')
     return RowVersions.open(source, trace, { last: state.position.xmin ?? null, most })
   if (pipeline.capture === 'wal') return openLog(parts, trace)
-  if (!trace.trace.traced || trace.followed === null) return null
-  const key = modified[0]!
+  const [key] = modified
+  if (!trace.trace.traced || trace.followed === null || key === undefined) return null
   const horizon = new Horizon({
     session: source,
     key,

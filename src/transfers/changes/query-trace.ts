@@ -45,10 +45,10 @@ export interface TracedKeys {
 const KEPT = new KeptFacts()
 
 async function databaseOf(source: Session): Promise<string> {
-  const [row] = await source.rows(
+  const { name } = await source.row<{ name: string }>(
     "SELECT concat_ws('/', current_user, current_database(), (SELECT oid FROM pg_database WHERE datname = current_database()), inet_server_addr(), inet_server_port()) AS name",
   )
-  return row!.name!
+  return name
 }
 
 /** The session must not have a transaction open. */

@@ -136,10 +136,10 @@ export async function readImages(
   const first = await read(FEW_ENTRIES)
   if (first.length < FEW_ENTRIES) return first
   // Counting costs a fraction of reading rows that are then discarded.
-  const [row] = await source.rows(
+  const { rows } = await source.row(
     `SELECT count(*)::text AS rows FROM (SELECT FROM ${from} LIMIT ${most + 1}) counted`,
   )
-  return Number(row!.rows) > most ? null : read(most)
+  return Number(rows) > most ? null : read(most)
 }
 
 interface ReadRows {

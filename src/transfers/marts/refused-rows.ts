@@ -6,13 +6,32 @@ import { heldLengths, quarantineKey, truncatedValue } from '../../model/quaranti
 import type { RefusedRow } from '../../model/run.js'
 import type { Session } from '../../postgres/session.js'
 import type { Target } from '../../sinks/postgres/target.js'
+import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { columnList } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
 import { SIFTED } from './row-sieve.js'
 
-/** PostgreSQL may quote a value of any size. */
+/** A server may quote a value of any size. */
 const MAX_REASON = 4_000
+
+/** Why a server rejected a row. */
+export function reasonOf(answer: string): string {
+  return cutText(answer, MAX_REASON)
+}
+
+/** A rejected row with these columns and this key. */
+export function rejectedRow(
+  {
+    columns,
+    key,
+  }: { readonly columns: readonly { readonly name: string }[]; readonly key: readonly string[] },
+  texts: TextValues,
+): Pick<RefusedRow, 'key' | 'columns' | 'texts'> {
+  const names = columns.map((column) => column.name)
+  const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
+  return { key: quarantineKey(keyValues, texts), columns: names, texts }
+}
 
 /** The rows of a batch with numbers, while it is bisected. */
 export const NUMBERED = 'pg_temp.vitrina_sift'
@@ -47,8 +66,8 @@ export class RefusedRows {
 
   /** The row with this number in `NUMBERED`. */
   async byTable(number: number, error: unknown): Promise<RefusedRow> {
-    const row = this.#row(await this.#textsOf(number, NUMBERED))
-    const reason = cutText((error as Error).message, MAX_REASON)
+    const row = await this.#row(number, NUMBERED)
+    const reason = reasonOf((error as Error).message)
     this.#count += 1
     if (this.#count > this.#parts.quarantineLimit) throw this.#tooMany(`${row.key}): ${reason}`, error)
     return { ...row, reason, sqlstate: sqlstateOf(error) }
@@ -56,7 +75,7 @@ export class RefusedRows {
 
   /** The row with this number in `SIFTED`. `results` are those of the batch. */
   async byCheck(number: number, check: Check, results: readonly CheckResult[]): Promise<RefusedRow> {
-    const row = this.#row(await this.#textsOf(number, SIFTED))
+    const row = await this.#row(number, SIFTED)
     this.#count += 1
     if (this.#count > this.#parts.quarantineLimit)
       throw new CheckFailure(this.#tooMany(`${row.key}): check "${check.name}" failed`), results)
@@ -64,11 +83,8 @@ export class RefusedRows {
     return { ...row, reason, sqlstate: null, check: check.name }
   }
 
-  #row(texts: readonly (string | null)[]): Pick<RefusedRow, 'key' | 'columns' | 'texts'> {
-    const { columns, key } = this.#parts.table
-    const names = columns.map((column) => column.name)
-    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
-    return { key: quarantineKey(keyValues, texts), columns: names, texts }
+  async #row(number: number, table: string): Promise<ReturnType<typeof rejectedRow>> {
+    return rejectedRow(this.#parts.table, await this.#textsOf(number, table))
   }
 
   /** `last`: the key of the last row and why it was refused. */

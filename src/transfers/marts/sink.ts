@@ -7,10 +7,9 @@ import {
 } from '../../checks/index.js'
 import { requireBelowBrake } from '../../model/brake.js'
 import { type CheckResult, failureText, isFatal } from '../../model/check.js'
-import { cutText } from '../../model/cut-text.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { isReplaced, type Pipeline } from '../../model/pipeline.js'
-import { heldTexts, quarantineKey } from '../../model/quarantine.js'
+import { heldTexts } from '../../model/quarantine.js'
 import { NO_ROWS, type RefusedRow } from '../../model/run.js'
 import type { Finding } from '../../model/validation.js'
 import type {
@@ -38,9 +37,7 @@ import {
   type RowMart,
   type Scopes,
 } from './mart.js'
-
-/** A server may answer with a value of any size. */
-const MAX_REASON = 4_000
+import { reasonOf, rejectedRow } from './refused-rows.js'
 
 /** What is behind a sink that was opened for a pipeline. */
 export async function findInSink(
@@ -204,10 +201,10 @@ export class SinkMart implements RowMart {
 
   /** Writes rows of a part, as all of a mart. */
   async partWriter(
-    ticket: string,
+    ticket: string | null,
   ): Promise<{ write(batch: RowBatch, id: PartBatchId): Promise<MartChange> }> {
     const parting = this.parting
-    if (parting === null) throw new Error('The sink does not write parts.')
+    if (parting === null || ticket === null) throw new Error('The sink does not write parts.')
     const writer = await parting.open(ticket)
     return {
       write: (batch, id) =>
@@ -225,22 +222,19 @@ export class SinkMart implements RowMart {
   }
 
   #refuse(batch: RowBatch, { row, reason: answer }: RejectedRow): RefusedRow {
-    const { target, columns, key, quarantineLimit } = this.#parts
-    const names = columns.map((column) => column.name)
-    const texts = batch.rows[row] ?? []
-    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
-    const rowKey = quarantineKey(keyValues, texts)
-    const reason = cutText(answer, MAX_REASON)
+    const { target, key, quarantineLimit } = this.#parts
+    const rejected = rejectedRow(this.#parts, batch.rows[row] ?? [])
+    const reason = reasonOf(answer)
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > quarantineLimit) {
       throw new VitrinaError(
         'ROWS_REFUSED',
-        `${target} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
+        `${target} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rejected.key}): ${reason}.`,
         'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
       )
     }
-    const isKey = names.map((name) => key.includes(name))
-    return { key: rowKey, columns: names, texts: heldTexts(texts, isKey), reason, sqlstate: null }
+    const isKey = rejected.columns.map((name) => key.includes(name))
+    return { ...rejected, texts: heldTexts(rejected.texts, isKey), reason, sqlstate: null }
   }
 }
 

@@ -197,8 +197,8 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   async #count(relation: string): Promise<{ rows: number; keys: number }> {
-    const [row] = await this.#session.rows(countKeysSql(this.#table, relation))
-    return { rows: Number(row!.rows), keys: Number(row!.keys) }
+    const { rows, keys } = await this.#session.row(countKeysSql(this.#table, relation))
+    return { rows: Number(rows), keys: Number(keys) }
   }
 
   /** Writes every row that the table accepts and returns the others. The rows are numbered, so that a half is a range. */
@@ -207,14 +207,15 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
       throw databaseError(error, 'The source query fails on a row', 'source')
     })
-    const [kept] = await this.#session.rows(
+    const { n } = await this.#session.row(
       `SELECT count(*) AS n FROM ${NUMBERED} WHERE NOT vitrina_superseded`,
     )
+    const kept = Number(n)
     const refused: RefusedRow[] = []
-    const rows = await this.#writeRange(1, Number(kept!.n), refused)
+    const rows = await this.#writeRange(1, kept, refused)
     await this.#session.run(`DROP TABLE ${NUMBERED}`)
     return {
-      rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - Number(kept!.n) },
+      rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - kept },
       refused,
     }
   }

@@ -3,9 +3,9 @@ import type { Step } from '../../ports/transfer.js'
 import { onSide } from '../../postgres/errors.js'
 import { asRelation, type Cursor, cursorColumns, cursorOf, orderBy } from '../../sql/selection.js'
 import type { Attempt } from '../attempt.js'
-import { withoutPass } from '../checkpoint-state.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
 import { withMartChecks } from '../steps/check.js'
+import { stateAfterReplace } from '../steps/replace.js'
 import { requireSupported } from './engine-support.js'
 import { cutRanges } from './key-ranges.js'
 import { whyOneStream } from './one-stream.js'
@@ -72,12 +72,11 @@ export class Cutter {
 
   /** Null: the rows are gathered in one stream. */
   async replace(): Promise<Step | null> {
-    const { batches, claim, fingerprint, start } = this.#attempt
     const count = await this.#count()
     if (count.parts === 1) return null
     const snapshot = await this.#snapshot()
     const parts = await this.#cut(snapshot, count.parts)
-    if (parts.length === 1 && claim.pipeline.engine === 'local') return null
+    if (parts.length === 1 && this.#attempt.claim.pipeline.engine === 'local') return null
     const mart = this.#mart.pass(true)
     const job = this.#mart.job({ snapshot, parts, into: mart.into })
     return new PartsStep(this.#attempt, {
@@ -92,10 +91,7 @@ export class Cutter {
       begun: null,
       finish: async (published) => {
         const change = await withMartChecks(this.#attempt, published)
-        const { position, ...rest } = withoutPass(batches.state)
-        const read =
-          start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }
-        return { change, state: { ...rest, position: { ...position, ...read } }, published: true }
+        return { change, state: stateAfterReplace(this.#attempt), published: true }
       },
     })
   }

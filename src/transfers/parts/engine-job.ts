@@ -46,8 +46,7 @@ export function engineJob(attempt: Attempt<Target>, cut: CutParts): EngineJob {
 }
 
 function writeOf(attempt: Attempt<Target>, { into, isEmpty }: CutParts): JobWrite {
-  const { mart, chain, examined } = attempt
-  const columns = chain?.columns ?? examined.columns
+  const { mart, columns } = attempt
   const copyInto = (table: string) => `COPY ${table} (${columnList(columns)}) FROM STDIN`
   if (into !== null) return { gather: copyInto(into) }
   const { newestBy } = writingInto(attempt, { isEmpty, refusedSoFar: 0 })

@@ -87,20 +87,21 @@ async function sampledTable(
   columns: readonly Column[],
   rows: number,
 ): Promise<{ name: string; keys: string } | null> {
-  const ids = new Set(columns.map(({ base }) => base?.tableId ?? ''))
-  const [id = ''] = ids
-  if (ids.size !== 1 || id === '') return null
-  const [table] = await session.rows(
+  const bases = columns.flatMap(({ base }) => base ?? [])
+  const ids = [...new Set(bases.map(({ tableId }) => tableId))]
+  const [id] = ids
+  if (bases.length < columns.length || ids.length !== 1) return null
+  const [table] = await session.rows<{ name: string }>(
     `SELECT oid::regclass::text AS name FROM pg_class
       WHERE oid = $1::oid AND relkind IN ('r', 'm') AND reltuples BETWEEN 1 AND $2::float8 * 2`,
     [id, rows],
   )
   if (table === undefined) return null
-  const names = await session.rows(
+  const names = await session.rows<{ name: string }>(
     `SELECT a.attname AS name FROM unnest($2::int2[]) WITH ORDINALITY AS c(attribute, place)
        JOIN pg_attribute a ON a.attrelid = $1::oid AND a.attnum = c.attribute ORDER BY c.place`,
-    [id, columns.map(({ base }) => base!.attribute)],
+    [id, bases.map(({ attribute }) => attribute)],
   )
-  const keys = columns.map(({ name }, n) => `${quoteIdentifier(names[n]!.name!)} AS ${quoteIdentifier(name)}`)
-  return { name: table.name!, keys: keys.join(', ') }
+  const keys = columns.map(({ name }, n) => `${quoteIdentifier(names[n]!.name)} AS ${quoteIdentifier(name)}`)
+  return { name: table.name, keys: keys.join(', ') }
 }

@@ -53,8 +53,8 @@ function auto(rows: number, freeSlots: number, freeConnections: number): number 
 }
 
 export async function freeConnections(source: Session): Promise<number> {
-  const [row] = await source.rows(
+  const { free } = await source.row(
     `SELECT current_setting('max_connections')::integer - count(*) AS free FROM pg_stat_activity WHERE backend_type = 'client backend'`,
   )
-  return Number(row!.free)
+  return Number(free)
 }

@@ -1,3 +1,4 @@
+import type { Phase } from '../../model/claim.js'
 import type { PartClaim } from '../../model/part.js'
 import { finalTarget } from '../../model/pipeline.js'
 import type { PartBatchId } from '../../ports/sink.js'
@@ -17,16 +18,36 @@ import { LoadedPages } from '../readers/paged.js'
 import { ReadAhead } from '../readers/read-ahead.js'
 import type { Reader, SourceQuery } from '../readers/reader.js'
 import { WholeReader } from '../readers/staged.js'
-import type { Resources } from '../resources.js'
 import { Relay } from '../routes/relay.js'
-import type { Sides } from '../sides.js'
-import { importSnapshot } from './import-snapshot.js'
+import type { Resources, Sides } from '../sides.js'
+import { counted } from '../steps/pass.js'
 import { queryOfRange, rangeOrder } from './key-ranges.js'
+import { importSnapshot } from './shared-snapshot.js'
 
-/** The rows of a part, and what writes them. `Rows` is the same for both. */
-export interface PartStream<Rows = unknown> {
-  readonly reader: Reader<Rows>
-  readonly writer: { write(rows: Rows, id: PartBatchId): Promise<MartChange> }
+/** Rows of a part that were read, and are written next. */
+interface PartPortion {
+  readonly phases: readonly Phase[]
+  write(id: PartBatchId): Promise<MartChange>
+}
+
+/** The rows of a part, in portions of about `limit` rows; null: no more. */
+export interface PartStream {
+  next(limit: number): Promise<PartPortion | null>
+}
+
+interface PartRowWriter<Rows> {
+  write(rows: Rows, id: PartBatchId): Promise<MartChange>
+}
+
+function streamOf<Rows>(reader: Reader<Rows>, writer: PartRowWriter<Rows>): PartStream {
+  return {
+    next: async (limit) => {
+      const portion = await reader.next(limit)
+      if (portion === null) return null
+      const { phases, rows } = portion
+      return { phases, write: async (id) => counted(await writer.write(rows, id), portion) }
+    },
+  }
 }
 
 interface AnyPart {
@@ -59,28 +80,28 @@ const NO_PROGRESSION: Progression = {
 
 /** Begins to read the part in the snapshot of its run. */
 export function openPartStream(part: PartSides): Promise<PartStream> {
-  if (part.way === 'rows') return rowsOf(part) as Promise<PartStream>
-  return (part.way === 'relay' ? relayOf(part) : pushdownOf(part)) as Promise<PartStream>
+  if (part.way === 'rows') return rowsOf(part)
+  return part.way === 'relay' ? relayOf(part) : pushdownOf(part)
 }
 
 /** The same for a mart behind a sink. */
-export async function openSinkStream(part: SinkPart): Promise<PartStream<RowBatch>> {
+export async function openSinkStream(part: SinkPart): Promise<PartStream> {
   const { claim, sides, mart } = part
   const { pipeline, plan, runId, refusedSoFar } = claim
-  const { examined, chain, checks, session } = sides
+  const { columns, checks, session } = sides
   const sink = new SinkMart({
     ...mart,
     target: finalTarget(pipeline),
-    columns: chain?.columns ?? examined.columns,
+    columns,
     quarantineLimit: pipeline.quarantineLimit,
     checks: checks.rows,
     runId,
     refusedSoFar,
     session,
   })
-  const writer = await sink.partWriter(plan.ticket!)
+  const writer = await sink.partWriter(plan.ticket)
   await beginInSnapshot(part)
-  return { reader: rowReader(part), writer }
+  return streamOf(rowReader(part), writer)
 }
 
 function sourceQuery({ claim, sides }: AnyPart): SourceQuery {
@@ -96,9 +117,8 @@ function sourceQuery({ claim, sides }: AnyPart): SourceQuery {
 }
 
 function writing({ claim, sides, table }: PartSides): TableWriting {
-  const { examined, chain, checks } = sides
   const { plan, refusedSoFar } = claim
-  return writingInto({ claim, examined, chain, checks, mart: table }, { isEmpty: plan.isEmpty, refusedSoFar })
+  return writingInto({ ...sides, claim, mart: table }, { isEmpty: plan.isEmpty, refusedSoFar })
 }
 
 function tableWriter(part: PartSides, rows: RowSource<string>): TableWriter<string> {
@@ -109,7 +129,7 @@ function tableWriter(part: PartSides, rows: RowSource<string>): TableWriter<stri
  * The rows are collected in the snapshot first: a transaction in an old snapshot could neither update the ledger nor see
  * that its run was taken over.
  */
-async function pushdownOf(part: PartSides): Promise<PartStream<string>> {
+async function pushdownOf(part: PartSides): Promise<PartStream> {
   const { claim, sides } = part
   const { session, examined } = sides
   await session.run(`DROP TABLE IF EXISTS pg_temp.${PART_TABLE}`)
@@ -130,10 +150,10 @@ async function pushdownOf(part: PartSides): Promise<PartStream<string>> {
       : gathering((rows: string) =>
           session.count(`INSERT INTO ${into} (${columnList(examined.columns)}) ${rows}`),
         )
-  return { reader: new WholeReader(collected), writer }
+  return streamOf(new WholeReader(collected), writer)
 }
 
-async function relayOf(part: PartSides): Promise<PartStream<string>> {
+async function relayOf(part: PartSides): Promise<PartStream> {
   const { claim, sides, table } = part
   const { session, source, examined } = sides
   const { columns } = examined
@@ -142,13 +162,12 @@ async function relayOf(part: PartSides): Promise<PartStream<string>> {
   const { into } = claim.plan
   const writer =
     into === null ? tableWriter(part, relay) : gathering((rows: string) => relay.append(rows, into))
-  return { reader: new WholeReader(sourceQuery(part)), writer }
+  return streamOf(new WholeReader(sourceQuery(part)), writer)
 }
 
-async function rowsOf(part: PartSides): Promise<PartStream<RowBatch>> {
+async function rowsOf(part: PartSides): Promise<PartStream> {
   const { claim, sides, table } = part
-  const { session, examined, chain } = sides
-  const columns = chain?.columns ?? examined.columns
+  const { session, columns } = sides
   const { into } = claim.plan
   const staging = new Staging(session, columns)
   const writer =
@@ -162,7 +181,7 @@ async function rowsOf(part: PartSides): Promise<PartStream<RowBatch>> {
         })
       : gathering((rows: RowBatch) => staging.copy(rows, into, columns))
   await beginInSnapshot(part)
-  return { reader: rowReader(part), writer }
+  return streamOf(rowReader(part), writer)
 }
 
 function rowReader(part: AnyPart): Reader<RowBatch> {

@@ -16,13 +16,11 @@ import type { Session } from '../../postgres/session.js'
 import { addCosts, sessionCost } from '../../postgres/session-cost.js'
 import type { OpenedSink } from '../../sinks/open.js'
 import type { WantedTable } from '../../sinks/postgres/target.js'
-import { durationsOf, phasesOf, type Timing } from '../batch-phases.js'
-import { type FoundMart, type MartChange, NO_CHANGE } from '../marts/mart.js'
+import { isMainDatabase } from '../attempt.js'
+import { type MartChange, NO_CHANGE } from '../marts/mart.js'
 import { findTable } from '../marts/table.js'
-import { batchError } from '../run-batches.js'
-import { openSides, type SideOptions, type Sides } from '../sides.js'
-import { counted } from '../steps/pass.js'
-import { isMainDatabase } from '../take-over.js'
+import { batchError, durationsOf, metaSession, phasesOf, type Timing } from '../run-batches.js'
+import { type FindMart, openSides, type SideOptions, type Sides } from '../sides.js'
 import { openPartStream, openSinkStream, type PartStream } from './part-stream.js'
 
 /** Rows in memory at a time, if they pass through this process or through an engine. */
@@ -34,12 +32,12 @@ export interface PartOptions extends Omit<SideOptions, 'claim' | 'ledger' | 'nam
   readonly isMain: boolean
 }
 
-export interface TablePartOptions extends Omit<PartOptions, 'isTransactional'> {
+export interface TablePartOptions extends PartOptions {
   readonly way: 'pushdown' | 'relay' | 'rows'
   readonly wanted: (columns: WantedTable['columns']) => WantedTable
 }
 
-export interface SinkPartOptions extends Omit<PartOptions, 'isTransactional' | 'isMain'> {
+export interface SinkPartOptions extends PartOptions {
   readonly openSink: (columns: WantedTable['columns']) => Promise<OpenedSink>
 }
 
@@ -65,8 +63,7 @@ export class RunPart implements PartTransfer {
   }
 
   /** The caller closes `resources`, also if this fails. */
-  static async openTable({ way, wanted, ...rest }: TablePartOptions): Promise<RunPart> {
-    const options = { ...rest, isTransactional: true }
+  static async openTable({ way, wanted, ...options }: TablePartOptions): Promise<RunPart> {
     const { claim, resources } = options
     const { sides, opened } = await openPart(options, (session, columns) =>
       findTable(session, wanted(columns)),
@@ -76,8 +73,7 @@ export class RunPart implements PartTransfer {
   }
 
   /** The same for a mart behind a sink, which the holder of the run has prepared. */
-  static async openSink({ openSink, ...rest }: SinkPartOptions): Promise<RunPart> {
-    const options = { ...rest, isTransactional: false, isMain: true }
+  static async openSink({ openSink, ...options }: SinkPartOptions): Promise<RunPart> {
     const { claim, resources } = options
     const { sides, opened } = await openPart(options, async (_session, columns) => {
       const mart = await openSink(columns)
@@ -146,7 +142,7 @@ export class RunPart implements PartTransfer {
     })
   }
 
-  async #write({ reader, writer }: PartStream): Promise<WrittenPart> {
+  async #write(stream: PartStream): Promise<WrittenPart> {
     const { claim, isTransactional } = this.#opened
     const { pipeline, runId, fence, part, partAttempt, plan } = claim
     const common = { pipelineId: pipeline.id, runId, fence, number: plan.batchBefore }
@@ -154,13 +150,13 @@ export class RunPart implements PartTransfer {
     let count = 0
     let change = NO_CHANGE
     for (
-      let portion = await reader.next(PORTION_ROWS);
+      let portion = await stream.next(PORTION_ROWS);
       portion !== null;
-      portion = await reader.next(PORTION_ROWS)
+      portion = await stream.next(PORTION_ROWS)
     ) {
       count += 1
       const id: PartBatchId = { ...common, part, claim: partAttempt, portion: count }
-      const written = counted(await writer.write(portion.rows as never, id), portion)
+      const written = await portion.write(id)
       if (!isTransactional) failpoint('part.sent')
       phases.push(...portion.phases, ...(written.read === undefined ? [] : [written.read]))
       change = {
@@ -193,20 +189,18 @@ export class RunPart implements PartTransfer {
   async #commit(change: MartChange, timing: Timing): Promise<PartRecord> {
     const { claim, ledger, notes, isMain, sides } = this.#opened
     const { session } = sides
-    const meta: MetaSession | null = isMain
-      ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
-      : null
+    const meta = isMain ? metaSession(session) : null
     const part = { part: claim.part, attempt: claim.partAttempt }
     await onSide(isMain ? 'meta store' : 'target', 'Recording the part', () =>
       ledger.complete(part, change.rows),
     )
     const spans = phasesOf(change, timing)
     const durationMs = performance.now() - timing.started
-    const { rows, marks } = change
+    const { rows, marks, checks = [] } = change
     const record = { rows, marks, durationMs, phases: durationsOf(spans), spans }
     await onSide('meta store', 'Recording the part', async () => {
       if (change.refused.length > 0) await notes.quarantine(change.refused, meta)
-      if ((change.checks ?? []).length > 0) await this.#record(change.checks!, meta)
+      if (checks.length > 0) await this.#record(checks, meta)
       await (isMain ? notes.done(record, meta) : notes.require())
     })
     failpoint('part.written')
@@ -219,7 +213,7 @@ export class RunPart implements PartTransfer {
 
 async function openPart<M>(
   options: PartOptions,
-  findMart: (session: Session, columns: WantedTable['columns']) => Promise<FoundMart<M>>,
+  findMart: FindMart<M>,
 ): Promise<{ sides: Sides<M>; opened: Opened }> {
   const { claim, notes, isTransactional, resources } = options
   const name = partSessionName(claim, claim.part, claim.partAttempt)

@@ -22,8 +22,13 @@ export interface MartPass {
   readonly waitsForLeases: boolean
   /** Called before the parts are stored. */
   prepare(): Promise<void>
-  /** Called in every attempt, before any part can be claimed. What it returns reaches all who execute parts. */
-  begin(id: BatchId): Promise<string | null>
+  /** Called in every attempt, before any part can be claimed. */
+  begin(id: BatchId): Promise<BegunPass>
+}
+
+export interface BegunPass {
+  /** Reaches all who execute parts. */
+  readonly ticket: string | null
   /** Called in the batch that ends the step, when every part is committed. */
   end(id: BatchId, committed: CommittedParts): Promise<MartChange>
 }

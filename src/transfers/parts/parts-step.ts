@@ -1,3 +1,4 @@
+import type { CheckpointState } from '../../checkpoints/checkpoint.js'
 import { PartLedger } from '../../checkpoints/part-ledger.js'
 import { SESSION_PREFIX } from '../../model/claim.js'
 import type { EngineJob } from '../../model/engine.js'
@@ -7,11 +8,10 @@ import type { OpenPart } from '../../model/part.js'
 import { type BatchDone, OPEN_PARTS, type OpenParts, type Step } from '../../ports/transfer.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Attempt } from '../attempt.js'
-import type { CheckpointState } from '../checkpoint-state.js'
 import { type MartChange, NO_CHANGE } from '../marts/mart.js'
 import type { BatchOutcome } from '../run-batches.js'
 import { rangeOrder } from './key-ranges.js'
-import type { MartPass } from './parted-mart.js'
+import type { BegunPass, MartPass } from './parted-mart.js'
 import type { SharedSnapshot } from './shared-snapshot.js'
 
 interface PartsOptions {
@@ -40,7 +40,10 @@ export class PartsStep implements Step {
   readonly #attempt: Attempt<unknown>
   readonly #options: PartsOptions
   readonly #ledger: PartLedger
-  #stage: 'stored' | 'opened' | 'finished' | null = null
+  #isStored = false
+  /** Null: no part can be claimed yet. */
+  #pass: BegunPass | null = null
+  #isDone = false
 
   constructor(attempt: Attempt<unknown>, options: PartsOptions) {
     this.name = options.name
@@ -52,19 +55,18 @@ export class PartsStep implements Step {
   }
 
   async next(): Promise<BatchDone | OpenParts | null> {
-    if (this.#stage === 'finished') return null
-    if (this.#stage === null) {
+    if (this.#isDone) return null
+    if (!this.#isStored) {
       const begun = await this.#store()
-      this.#stage = 'stored'
+      this.#isStored = true
       if (begun !== null) return begun
     }
-    if (this.#stage === 'stored') {
+    if (this.#pass === null) {
       const { mart } = this.#options
       if (mart.waitsForLeases && (await this.#attempt.ledger.parts.hasEarlierClaims())) return OPEN_PARTS
-      await this.#open()
-      this.#stage = 'opened'
+      this.#pass = await this.#open()
     }
-    return this.#wait()
+    return this.#wait(this.#pass)
   }
 
   /** Stores the parts, and with them where the next run finds them. */
@@ -90,12 +92,12 @@ export class PartsStep implements Step {
     )
   }
 
-  async #open(): Promise<void> {
+  async #open(): Promise<BegunPass> {
     const { ledger, fingerprint, batches, examined, claim } = this.#attempt
     const { width, isEmpty, mart, snapshot, parts, from, job } = this.#options
     const { batches: batchBefore } = batches.progress
     const { pipeline, runId, fence } = claim
-    const ticket = await mart.begin({ pipelineId: pipeline.id, runId, fence, number: batchBefore })
+    const pass = await mart.begin({ pipelineId: pipeline.id, runId, fence, number: batchBefore })
     await ledger.parts.open({
       step: this.name,
       fingerprint,
@@ -103,23 +105,24 @@ export class PartsStep implements Step {
       width,
       isEmpty,
       into: mart.into,
-      ticket,
+      ticket: pass.ticket,
       job,
       columns: rangeOrder(examined).columns.map((column) => column.name),
       batchBefore,
     })
     if (from !== null) ledger.parts.continued(parts.filter(({ isDone }) => isDone).length, parts.length)
+    return pass
   }
 
-  async #wait(): Promise<BatchDone | OpenParts> {
+  async #wait(pass: BegunPass): Promise<BatchDone | OpenParts> {
     const { open, failed } = await this.#attempt.ledger.parts.states()
     if (failed !== null) throw new VitrinaError(codeOf(failed.code), failed.message, failed.hint)
-    if (open === 0) return this.#finish()
+    if (open === 0) return this.#finish(pass)
     await onSide('source', 'Keeping the snapshot of the run', () => this.#options.snapshot.require())
     return OPEN_PARTS
   }
 
-  async #finish(): Promise<BatchDone> {
+  async #finish(pass: BegunPass): Promise<BatchDone> {
     const { batches } = this.#attempt
     await this.#options.snapshot.close()
     // A process of an engine that froze before its part was executed again holds locks that this would wait for.
@@ -128,7 +131,7 @@ export class PartsStep implements Step {
     const done = await batches.run(this.name, async (id) => {
       const committed = await this.#ledger.committed()
       requireAll(committed.count, this.#options.parts.length)
-      const outcome = await this.#options.finish(await this.#options.mart.end(id, committed))
+      const outcome = await this.#options.finish(await pass.end(id, committed))
       return {
         ...outcome,
         ends: true,
@@ -138,7 +141,7 @@ export class PartsStep implements Step {
         },
       }
     })
-    this.#stage = 'finished'
+    this.#isDone = true
     return done
   }
 }

@@ -1,7 +1,7 @@
-import type { Parting } from '../../ports/sink.js'
+import type { BatchId, Parting } from '../../ports/sink.js'
 import type { Attempt } from '../attempt.js'
 import { deletedRows, NO_CHANGE } from '../marts/mart.js'
-import type { MartPass, PartedMart } from './parted-mart.js'
+import type { BegunPass, MartPass, PartedMart } from './parted-mart.js'
 
 /** A mart behind a sink that takes rows from several runners: the holder of the run begins and ends the pass. */
 export class SinkParts implements PartedMart {
@@ -15,24 +15,27 @@ export class SinkParts implements PartedMart {
   }
 
   pass(replaces: boolean): MartPass {
-    const { ledger, chain } = this.#attempt
-    let pass: Awaited<ReturnType<Parting['begin']>> | null = null
     return {
       into: null,
       // What is gathered for a replacement has a name of its own in each attempt.
       waitsForLeases: !replaces && !this.#parting.refusesLate,
       prepare: async () => {},
-      begin: async (id) => {
-        pass = await this.#parting.begin(id, replaces)
-        return pass.ticket
-      },
+      begin: (id) => this.#begin(id, replaces),
+    }
+  }
+
+  async #begin(first: BatchId, replaces: boolean): Promise<BegunPass> {
+    const { ledger, chain } = this.#attempt
+    const pass = await this.#parting.begin(first, replaces)
+    return {
+      ticket: pass.ticket,
       end: async (id, { rows, marks }) => {
         const { inserted, updated, unchanged } = rows
         const written = inserted + updated + unchanged
         // Transforms may give rows of different parts the same key, and each part counts its own.
         const rewritten = chain === null ? updated + unchanged : written
         ledger.requireLease()
-        const { deleted, marks: own = [] } = await pass!.end(id, { rows: written, rewritten, marks })
+        const { deleted, marks: own = [] } = await pass.end(id, { rows: written, rewritten, marks })
         if (replaces) return deletedRows(deleted)
         return { ...NO_CHANGE, marks: [...marks, ...own] }
       },

@@ -11,29 +11,31 @@ export class TableParts implements PartedMart {
   readonly isEmpty: boolean
   readonly #attempt: Attempt<Target>
 
-  constructor(attempt: Attempt<Target>, isEmpty: boolean) {
+  constructor(attempt: Attempt<Target>) {
     this.#attempt = attempt
-    this.isEmpty = isEmpty
+    this.isEmpty = attempt.isEmpty
   }
 
   pass(replaces: boolean): MartPass {
-    const common = { waitsForLeases: false, begin: async () => null }
-    if (!replaces) return { ...common, into: null, prepare: async () => {}, end: async () => NO_CHANGE }
-    const { session, mart, claim, chain, examined, batches } = this.#attempt
+    if (!replaces) {
+      const begin = async () => ({ ticket: null, end: async () => NO_CHANGE })
+      return { into: null, waitsForLeases: false, prepare: async () => {}, begin }
+    }
+    const { session, mart, claim, columns, batches } = this.#attempt
     const refusedSoFar = batches.progress.rows.quarantined
     const gathering = new Gathering({
       session,
       table: mart,
       pipelineId: claim.pipeline.id,
-      columns: chain?.columns ?? examined.columns,
+      columns,
       brake: claim.pipeline.deleteBrake,
       writing: writingInto(this.#attempt, { isEmpty: this.isEmpty, refusedSoFar }),
     })
     return {
-      ...common,
       into: gathering.table,
+      waitsForLeases: false,
       prepare: () => gathering.create(),
-      end: () => gathering.publish(),
+      begin: async () => ({ ticket: null, end: () => gathering.publish() }),
     }
   }
 

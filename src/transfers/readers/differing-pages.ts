@@ -50,10 +50,6 @@ export class DifferingPages implements Reader<string> {
     return isSame ? { ...page, count, isUnchanged: true, phases } : { ...page, phases }
   }
 
-  close(): Promise<void> {
-    return this.#pages.close()
-  }
-
   /** How many rows both have in this range; null: they are not the same. */
   async #sameRows(after: Cursor | null, last: Cursor | null): Promise<number | null> {
     const { query, session, table } = this.#compared
@@ -69,22 +65,17 @@ export class DifferingPages implements Reader<string> {
   }
 }
 
-interface Hashes {
-  readonly rows: string
-  readonly first: string
-  readonly second: string
-}
+type Hashes = { readonly rows: string; readonly first: string; readonly second: string }
 
 /**
  * A hash of 64 bits for each row, added up over the rows as it is and mixed once more: equal rows in another order have
  * the same sums, and changes of two rows do not cancel each other out. OFFSET 0, so that the hash is computed once.
  */
-async function hashes(session: Session, columns: readonly Column[], from: string): Promise<Hashes> {
-  const [found] = await session.rows(
+function hashes(session: Session, columns: readonly Column[], from: string): Promise<Hashes> {
+  return session.row<Hashes>(
     `SELECT count(*)::text AS rows, coalesce(sum(h), 0)::text AS first, coalesce(sum(hashint8extended(h, 1)), 0)::text AS second
        FROM (SELECT hash_record_extended(ROW(${columns.map(hashed).join(', ')}), 0) AS h FROM ${from} OFFSET 0) AS hashed`,
   )
-  return { rows: found!.rows!, first: found!.first!, second: found!.second! }
 }
 
 function hashed({ name, typeOid }: Column): string {

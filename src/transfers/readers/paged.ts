@@ -73,8 +73,6 @@ export class PagedReader implements Reader<string> {
     if (isLast) this.#end = last
   }
 
-  async close(): Promise<void> {}
-
   /** The end of the next page, while the rows of this one are written: the target would wait for it. */
   #lookAhead(limit: number, end: Cursor): void {
     const found = this.#find(limit, end)
@@ -169,8 +167,6 @@ export class LoadedPages implements Reader<RowBatch> {
       most = Math.max(1, Math.min(Math.floor(most / 2), this.#fitting()))
     }
   }
-
-  async close(): Promise<void> {}
 
   /** How many rows of the average size a batch has. */
   #fitting(): number {

@@ -34,7 +34,7 @@ export class ReadAhead implements Reader<RowBatch> {
   async close(): Promise<void> {
     await this.#transformed.settle()
     await this.#read.settle()
-    await this.#reader.close()
+    await this.#reader.close?.()
   }
 }
 

@@ -30,7 +30,8 @@ export interface Portion<Rows> extends BatchEnd {
 /** Returns the rows of a pass in portions of about `limit` rows; null: no more. */
 export interface Reader<Rows> {
   next(limit: number): Promise<Portion<Rows> | null>
-  close(): Promise<void>
+  /** Absent: it holds nothing open. */
+  close?(): Promise<void>
 }
 
 /** What is read, and in which order. */

@@ -4,7 +4,7 @@ import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { asRelation, type Cursor, columnList, cursorColumns, cursorOf } from '../../sql/selection.js'
 import { NO_WATERMARK, type Progression } from '../progression.js'
-import type { Mover } from '../routes/pushdown.js'
+import type { Mover } from '../routes/route.js'
 import { type Portion, queryableAs, type Reader, type SourceQuery, selectRemaining } from './reader.js'
 
 const PASS_TABLE = 'vitrina_staged'
@@ -55,8 +55,6 @@ export class StagedReader implements Reader<string> {
     // The time of the one read counts for the first batch.
     return { rows, count: null, phases: isFirst ? phases : [], ...end }
   }
-
-  async close(): Promise<void> {}
 
   async #stage(): Promise<Staged> {
     const watermark = await this.#progression.beforeRead()
@@ -109,6 +107,4 @@ export class WholeReader implements Reader<string> {
     const end = { last: null, isLast: true, watermark: NO_WATERMARK, queryable: null, isOnly: true }
     return { rows, count: null, after: null, phases: [], ...end }
   }
-
-  async close(): Promise<void> {}
 }

@@ -7,7 +7,7 @@ import { quoteList } from '../../sql/identifiers.js'
 import { type Column, columnList } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
 import { createTemporary } from '../marts/table.js'
-import type { Mover } from './pushdown.js'
+import type { Mover } from './route.js'
 
 /**
  * Types whose binary form is the same in every PostgreSQL and does not refer to anything by oid. Other types travel as

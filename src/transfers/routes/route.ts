@@ -2,7 +2,9 @@ import type { FailedAudit, RowCounts } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { Traced } from '../../scopes/index.js'
 import type { TextValues } from '../../sql/copy-text.js'
+import type { Column } from '../../sql/selection.js'
 import type { Apply, MartChange, MartWriter, Scopes } from '../marts/mart.js'
+import type { RowSource } from '../marts/table-writer.js'
 import type { Progression } from '../progression.js'
 import type { Reader } from '../readers/reader.js'
 
@@ -13,8 +15,6 @@ import type { Reader } from '../readers/reader.js'
  * Methods are called outside a batch and read from the source; what they return is applied inside a batch.
  */
 export interface Route<Rows> {
-  /** The mart had no rows when the attempt began. */
-  readonly isEmpty: boolean
   /** The whole mart can be rebuilt from one snapshot in one batch. */
   readonly rebuildsAtOnce: boolean
   /** Null: readers see rows as soon as they are committed. */
@@ -77,4 +77,10 @@ export interface Rebuild<Rows> {
   /** What was written survives the attempt, so the checkpoint follows it. */
   readonly isResumable: boolean
   publish(id: BatchId, written: RowCounts): Promise<MartChange>
+}
+
+/** How the rows of a selection get into the session of the target: the only difference between pushdown and relay. */
+export interface Mover extends RowSource<string> {
+  /** Reads all rows of a selection once, in its order, into the new temporary table `into`. */
+  collect(selection: string, into: string, columns: readonly Column[]): Promise<number>
 }

@@ -1,3 +1,4 @@
+import { withoutPass } from '../../checkpoints/checkpoint.js'
 import { addRows, type RowCounts } from '../../model/run.js'
 import { readLines, readPortions } from '../../sources/postgres/lines.js'
 import type { TextValues } from '../../sql/copy-text.js'
@@ -5,7 +6,6 @@ import { quoteIdentifier } from '../../sql/identifiers.js'
 import { RowBatch } from '../../sql/row-batch.js'
 import { asRelation, columnList } from '../../sql/selection.js'
 import { type Attempt, fullPass, sourceQueryOf } from '../attempt.js'
-import { withoutPass } from '../checkpoint-state.js'
 import type { Apply, RowMart } from '../marts/mart.js'
 import { FullProgression, type Progression } from '../progression.js'
 import { OnceReader, SpoolReader } from '../readers/once.js'
@@ -23,11 +23,9 @@ export class RowsRoute implements Route<RowBatch> {
   readonly publish: RowMart['publish']
   readonly #attempt: Attempt<unknown>
   readonly #mart: RowMart
-  readonly isEmpty: boolean
 
-  constructor(attempt: Attempt<unknown>, mart: RowMart, isEmpty: boolean) {
+  constructor(attempt: Attempt<unknown>, mart: RowMart) {
     this.#attempt = attempt
-    this.isEmpty = isEmpty
     this.#mart = mart
     this.publish = mart.publish
   }
@@ -113,7 +111,6 @@ export class RowsRoute implements Route<RowBatch> {
         if (portion !== null) kept.push(...this.#writtenKeys(portion.rows))
         return portion
       },
-      close: () => reader.close(),
     }
   }
 
@@ -155,8 +152,8 @@ export class RowsRoute implements Route<RowBatch> {
   }
 
   #writtenKeys(rows: RowBatch): TextValues[] {
-    const { chain, examined } = this.#attempt
-    return keysOf(rows, chain?.columns ?? examined.columns, examined.key)
+    const { columns, examined } = this.#attempt
+    return keysOf(rows, columns, examined.key)
   }
 }
 

@@ -1,5 +1,6 @@
 import { failpoint } from '../../model/failpoints.js'
 import { databaseError } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
 import type { Traced } from '../../scopes/index.js'
 import type { Target } from '../../sinks/postgres/target.js'
 import type { TextValues } from '../../sql/copy-text.js'
@@ -15,9 +16,8 @@ import { DifferingPages } from '../readers/differing-pages.js'
 import { PagedReader } from '../readers/paged.js'
 import type { Reader, SourceQuery } from '../readers/reader.js'
 import { MAX_ROWS_AT_ONCE, StagedReader, WholeReader } from '../readers/staged.js'
-import { type Mover, pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
-import type { AffectedRows, CollectedAudit, Rebuild, Recomputed, Route, Stream } from './route.js'
+import type { AffectedRows, CollectedAudit, Mover, Rebuild, Recomputed, Route, Stream } from './route.js'
 
 const COLLECTED = 'pg_temp.vitrina_pass'
 const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
@@ -28,13 +28,11 @@ export class SelectionRoute implements Route<string> {
   readonly publish = null
   readonly #attempt: Attempt<Target>
   readonly #mover: Mover
-  readonly isEmpty: boolean
   #hasCollected = false
 
-  private constructor(attempt: Attempt<Target>, mover: Mover, isEmpty: boolean) {
+  private constructor(attempt: Attempt<Target>, mover: Mover) {
     this.#attempt = attempt
     this.#mover = mover
-    this.isEmpty = isEmpty
   }
 
   static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
@@ -48,7 +46,7 @@ export class SelectionRoute implements Route<string> {
       way === 'pushdown'
         ? pushdown(target)
         : await Relay.open({ source, target, table, columns, ...inTransaction })
-    return new SelectionRoute(attempt, mover, attempt.isEmpty)
+    return new SelectionRoute(attempt, mover)
   }
 
   pass(name: string, progression: Progression): Stream<string> {
@@ -69,12 +67,11 @@ export class SelectionRoute implements Route<string> {
 
   /** In one database the merge compares rows as fast. */
   #pages(name: string, query: SourceQuery, progression: Progression): Reader<string> {
-    const { source, session, mart: table, checks, claim } = this.#attempt
+    const { source, session, mart: table, checks, claim, isEmpty } = this.#attempt
     const pages = new PagedReader(query, progression, { isAuto: claim.pipeline.batchSize === null })
     // Checks read every row of the source, also those that the mart already has.
     const isChecked = checks.rows.length > 0
-    const isComparable =
-      name === 'full' && source !== session && !this.isEmpty && table.sameTypes && !isChecked
+    const isComparable = name === 'full' && source !== session && !isEmpty && table.sameTypes && !isChecked
     return isComparable ? new DifferingPages(pages, { query, session, table }) : pages
   }
 
@@ -196,9 +193,17 @@ export class SelectionRoute implements Route<string> {
   }
 
   #writer(rows: RowSource<string>, fromStart: boolean): TableWriter<string> {
-    const { session, mart: table } = this.#attempt
-    const writing = writingOf(this.#attempt, this.isEmpty && fromStart)
+    const { session, mart: table, isEmpty } = this.#attempt
+    const writing = writingOf(this.#attempt, isEmpty && fromStart)
     return new TableWriter({ session, table, rows, ...writing })
+  }
+}
+
+/** Source and target are in one database: the rows never leave the server. */
+function pushdown(session: Session): Mover {
+  return {
+    ...SELECTIONS,
+    collect: (selection, into) => session.count(`CREATE TEMP TABLE ${into} AS ${selection}`),
   }
 }
 

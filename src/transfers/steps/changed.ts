@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Audit } from '../../checkpoints/checkpoint.js'
+import type { Audit, CheckpointState } from '../../checkpoints/checkpoint.js'
 import type { FailedAudit } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
@@ -10,7 +10,6 @@ import type { Attempt } from '../attempt.js'
 import { affectedScopes } from '../changes/affected-scopes.js'
 import { auditOf, isAuditDue } from '../changes/audit.js'
 import type { ChangeSource, FoundChanges, NextPosition } from '../changes/change-source.js'
-import type { CheckpointState } from '../checkpoint-state.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { movedTo } from '../progression.js'
 import type { AffectedRows, CollectedAudit, Recomputed, Route } from '../routes/route.js'
@@ -21,7 +20,7 @@ const AUDIT_FAILED = 'An audit has found rows that differ from the query.'
 /** A snapshot in which the changes cannot be read is replaced by a later one. */
 const AGAIN_MS = 50
 
-interface ChangedParts {
+export interface ChangedParts {
   readonly changes: ChangeSource
   readonly trace: ScopeTrace
   /** Identifies the query that was traced. */
@@ -60,8 +59,8 @@ export class ChangedRows<Rows> implements Step {
   #everyRow: Step | null = null
   #done = false
   #keyQueries = ''
-  /** An audit has just failed. */
-  #repairs = false
+  /** What the audit of the last batch found; null: nothing. */
+  #failed: FailedAudit | null = null
 
   constructor(attempt: Attempt<unknown>, route: Route<Rows>, parts: ChangedParts) {
     this.#attempt = attempt
@@ -99,64 +98,56 @@ export class ChangedRows<Rows> implements Step {
     }
     this.#done = true
     const isLive = this.#parts.live !== undefined
-    let failed: Pick<FailedAudit, 'rows' | 'key'> | null = null
     const done = await batches.run(
       this.name,
       async (id) => {
         const began = performance.now()
         const change = await finish(id)
         const written = performance.now()
-        failed = await this.#compare(collected)
+        this.#failed = await this.#compare(collected)
         const spent = {
           runMs: collected.ms + performance.now() - began,
           auditMs: collected.auditMs + performance.now() - written,
         }
         const moved = movedTo(batches.state, next)
-        const state = this.#parts.isExact ? this.#audited(moved, { collected, failed, spent }) : moved
-        return { change, state, ends: !isLive && failed === null, extendsRecord: isLive }
+        const state = this.#parts.isExact ? this.#audited(moved, collected, spent) : moved
+        return { change, state, ends: !isLive && this.#failed === null, extendsRecord: isLive }
       },
       collected.isOpen ? { follows: 'COMMIT; ' } : {},
     )
     await this.#parts.changes.applied(next)
-    if (failed !== null) {
-      ledger.auditFailed({
-        ...(failed as Pick<FailedAudit, 'rows' | 'key'>),
-        scopes: collected.audit!.scopes,
-        keyQueries: this.#keyQueries,
-      })
+    if (this.#failed !== null) {
+      ledger.auditFailed(this.#failed)
       // At once, with all rows: the audit is part of the position now.
       this.#collected = null
-      this.#repairs = true
       this.#done = false
     }
     return done
   }
 
-  async #compare({ audit }: Collected<Rows>): Promise<Pick<FailedAudit, 'rows' | 'key'> | null> {
-    const failed = (await audit?.compare()) ?? null
+  async #compare({ audit }: Collected<Rows>): Promise<FailedAudit | null> {
+    if (audit === null) return null
+    const differing = await audit.compare()
     // A row that the mart refused is in quarantine, and its old version stays.
-    return failed === null || (await this.#attempt.ledger.hasRefusedRows()) ? null : failed
+    if (differing === null || (await this.#attempt.ledger.hasRefusedRows())) return null
+    return { ...differing, scopes: audit.scopes, keyQueries: this.#keyQueries }
   }
 
   #audited(
     state: CheckpointState,
-    {
-      collected: { audit },
-      failed,
-      spent,
-    }: {
-      collected: Collected<Rows>
-      failed: Pick<FailedAudit, 'rows' | 'key'> | null
-      spent: Pick<Audit, 'runMs' | 'auditMs'>
-    },
+    { audit }: Collected<Rows>,
+    spent: Pick<Audit, 'runMs' | 'auditMs'>,
   ): CheckpointState {
+    const failed = this.#failed
     const before = auditOf(state.position.audit, this.#parts.query)
     const after: Audit = {
       ...before,
       scopes: before.scopes + (audit?.scopes ?? 0),
       runMs: Math.round(before.runMs + spent.runMs),
       auditMs: Math.round(before.auditMs + spent.auditMs),
-      ...(failed === null ? {} : { failed: { at: new Date().toISOString(), ...failed } }),
+      ...(failed === null
+        ? {}
+        : { failed: { at: new Date().toISOString(), rows: failed.rows, key: failed.key } }),
     }
     return { ...state, position: { ...state.position, audit: after } }
   }
@@ -219,10 +210,7 @@ export class ChangedRows<Rows> implements Step {
     const { source } = this.#attempt
     const { audit } = this.#attempt.batches.state.position
     const hasFailed = audit?.failed !== undefined && audit.query === this.#parts.query
-    if (this.#repairs) {
-      this.#repairs = false
-      return this.#everyRowOf(AUDIT_FAILED)
-    }
+    if (this.#failed !== null) return this.#everyRowOf(AUDIT_FAILED)
     if (found.full !== null) return this.#everyRowOf(found.full)
     if (found.tables.size === 0) return null
     if (!trace.traced) return this.#everyRowOf(trace.reason)

@@ -1,9 +1,10 @@
+import type { CheckpointState } from '../../checkpoints/checkpoint.js'
 import { NO_ROWS } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
+import type { Session } from '../../postgres/session.js'
 import type { Cursor } from '../../sql/selection.js'
 import type { Attempt } from '../attempt.js'
-import { withTransactionId } from '../checkpoint-state.js'
 import { type MartChange, NO_CHANGE } from '../marts/mart.js'
 import { END_OF_PASS } from '../progression.js'
 import type { Portion } from '../readers/reader.js'
@@ -69,4 +70,29 @@ export function keysOf({ after, last }: Portion<unknown>): Pick<BatchOutcome, 'f
 
 function cursorText(cursor: Cursor | null): string | null {
   return cursor === null ? null : cursor.join(', ')
+}
+
+/** The state after the last batch of a complete pass, with the transaction id of its rows if its start is known. */
+export async function withTransactionId(
+  session: Session,
+  state: CheckpointState,
+  isOnly: boolean,
+): Promise<CheckpointState> {
+  const { read, ...position } = state.position
+  if (read === undefined) return state
+  const wrote = { number: await transactionIdOfRows(session), isOnly }
+  return { ...state, position: { ...position, read: { ...read, wrote } } }
+}
+
+/**
+ * The transaction id of the rows just written, as their system column xmin shows it. After a savepoint that is not the
+ * id of the transaction, so a row is written to read it from.
+ */
+async function transactionIdOfRows(session: Session): Promise<string> {
+  // A group has several marts in one transaction.
+  await session.run(
+    'DROP TABLE IF EXISTS pg_temp.vitrina_number; CREATE TEMP TABLE vitrina_number ON COMMIT DROP AS SELECT',
+  )
+  const written = 'SELECT xmin::text AS number FROM pg_temp.vitrina_number'
+  return (await session.row<{ number: string }>(written)).number
 }

@@ -1,15 +1,15 @@
+import { type CheckpointState, withoutPass } from '../../checkpoints/checkpoint.js'
 import { NO_ROWS, type RowCounts } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import type { Attempt } from '../attempt.js'
 import type { NextPosition } from '../changes/change-source.js'
-import { type CheckpointState, withoutPass, withTransactionId } from '../checkpoint-state.js'
 import { movedTo } from '../progression.js'
 import type { Portion } from '../readers/reader.js'
 import type { Rebuild, Route, Stream } from '../routes/route.js'
 import type { BatchOutcome } from '../run-batches.js'
 import { withMartChecks } from './check.js'
-import { counted, keysOf } from './pass.js'
+import { counted, keysOf, withTransactionId } from './pass.js'
 
 interface ReplaceOptions {
   readonly name: 'replace' | 'sweep'
@@ -91,20 +91,24 @@ export class Replace<Rows> implements Step {
   }
 
   async #publish({ stream, publish }: Rebuild<Rows>, id: BatchId): Promise<BatchOutcome> {
-    const { batches, session, start, fingerprint } = this.#attempt
     const published = await publish(id, this.#written)
     // A sweep is one of several steps; the mart is checked at the end of its run.
     const change = this.name === 'replace' ? await withMartChecks(this.#attempt, published) : published
-    const { position, ...rest } = withoutPass(batches.state)
-    const read =
-      start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }
-    const state = movedTo({ ...rest, position: { ...position, ...read } }, this.#next)
+    const state = movedTo(stateAfterReplace(this.#attempt), this.#next)
     return {
       change,
       // Without a stream, this one batch wrote every row.
-      state: stream === null ? await withTransactionId(session, state, true) : state,
+      state: stream === null ? await withTransactionId(this.#attempt.session, state, true) : state,
       published: true,
       ends: true,
     }
   }
+}
+
+/** The mart has exactly the rows that the source had when the attempt began, or later. */
+export function stateAfterReplace({ batches, start, fingerprint }: Attempt<unknown>): CheckpointState {
+  const state = withoutPass(batches.state)
+  if (start === null) return state
+  const read = { ...start, fingerprint }
+  return { ...state, position: { ...state.position, read, swept: { mart: start.mart, fingerprint } } }
 }

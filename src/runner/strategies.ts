@@ -1,5 +1,5 @@
-import { isLive, type Pipeline, type Strategy } from '../../model/pipeline.js'
-import type { Step, Transfer } from '../../ports/transfer.js'
+import { isLive, type Pipeline, type Strategy } from '../model/pipeline.js'
+import type { Step, Transfer } from '../ports/transfer.js'
 
 /** Returns the steps of a run, in order. A strategy decides what has to happen; the transfer knows how. */
 type StepsOf = (transfer: Transfer, pipeline: Pipeline) => Step[]
