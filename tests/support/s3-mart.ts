@@ -5,7 +5,7 @@ import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { beforeEach, describe, onTestFinished } from 'vitest'
 import { readTable } from '../../src/config/settings.js'
 import type { BatchId, Sink, SinkKind } from '../../src/ports/sink.js'
-import { SETTINGS } from '../../src/sinks/s3/config.js'
+import { S3_SETTINGS } from '../../src/sinks/s3/config.js'
 import { s3Kind } from '../../src/sinks/s3/index.js'
 import type { Manifest } from '../../src/sinks/s3/manifest.js'
 import type { TextValues } from '../../src/sql/copy-text.js'
@@ -146,7 +146,7 @@ function kindFor(s3: TestS3, { now, settings }: MartOptions): SinkKind {
     S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
     ...settings,
   }
-  return s3Kind(readTable(SETTINGS, environment), now ?? (() => new Date()))
+  return s3Kind(readTable(S3_SETTINGS, environment), now ?? (() => new Date()))
 }
 
 /** A run, with its batches numbered and its marks kept as the engine keeps them. */

@@ -1,5 +1,5 @@
 /** Converts values of one type to ClickHouse and back. */
-export interface Codec {
+export interface ColumnCodec {
   /** The ClickHouse type without Nullable. */
   readonly type: string
   /** False for arrays: ClickHouse has no NULL array. */

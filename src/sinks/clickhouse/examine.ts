@@ -10,7 +10,7 @@ export function examineColumns(
   codec: RowCodec,
 ): { readonly errors: Finding[]; readonly warnings: Finding[] } {
   return {
-    errors: [...codec.key.flatMap(keyProblem), ...columns.flatMap(nameProblem)],
+    errors: [...codec.key.flatMap(keyProblem), ...columns.flatMap(columnNameFindings)],
     warnings: columns.flatMap((column, index) => contractWarning(column, codec.columns[index]!)),
   }
 }
@@ -28,7 +28,7 @@ function keyProblem({ name, codec }: StoredColumn): Finding[] {
   ]
 }
 
-function nameProblem({ name }: Column): Finding[] {
+function columnNameFindings({ name }: Column): Finding[] {
   if (!name.startsWith('_vitrina_')) return []
   return [
     targetFinding({

@@ -9,7 +9,7 @@ import {
   TestRun,
 } from '../../../tests/support/s3-mart.js'
 import { readTable } from '../../config/settings.js'
-import { SETTINGS } from './config.js'
+import { S3_SETTINGS } from './config.js'
 import { sinkError } from './errors.js'
 import { s3 as s3Sink } from './index.js'
 
@@ -155,7 +155,7 @@ await describeS3('An S3 server', (s3) => {
 })
 
 describe('The kind of sink called s3', () => {
-  const kind = (environment: Record<string, string>) => s3Sink.create(readTable(SETTINGS, environment))
+  const kind = (environment: Record<string, string>) => s3Sink.create(readTable(S3_SETTINGS, environment))
 
   it('reports that it is not configured', async () => {
     expect(await kind({}).missing()).toMatchObject({ message: 'S3_BUCKET is not set.' })

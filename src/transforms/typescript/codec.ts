@@ -29,7 +29,7 @@ interface Outgoing {
 }
 
 /** Input and output columns of one chain. */
-export class Codec {
+export class BatchCodec {
   readonly #readers: readonly (ValueReader | null)[]
   readonly #outgoing: readonly Outgoing[]
   readonly #makeRow: (values: readonly unknown[]) => Row

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import type { MessagePort } from 'node:worker_threads'
 import type { HostAnswer, HostColumn, HostRequest, LoadedTask } from '../host.js'
 import type { HostEvent } from '../host-event.js'
-import { Codec } from './codec.js'
+import { BatchCodec } from './codec.js'
 import { describeTask, placeOf } from './describe-task.js'
 import { InvalidResult, shown } from './invalid-result.js'
 import { listenToPrints } from './prints.js'
@@ -30,7 +30,7 @@ class TaskWorker {
   readonly #functions = new Map<string, TaskFunction>()
   readonly #prints: ReturnType<typeof listenToPrints>
   #folder = ''
-  #codec: Codec | null = null
+  #codec: BatchCodec | null = null
   #steps: readonly { readonly name: string; readonly columns: readonly HostColumn[] }[] = []
 
   constructor(send: (answer: HostAnswer | HostEvent, payload?: Uint8Array) => void) {
@@ -42,7 +42,7 @@ class TaskWorker {
     if (question.op === 'load') return this.#load(question.folder, question.files)
     if (question.op === 'batch') return this.#transform(payload)
     this.#steps = question.steps
-    this.#codec = new Codec(question.columns, question.steps.at(-1)!.columns)
+    this.#codec = new BatchCodec(question.columns, question.steps.at(-1)!.columns)
   }
 
   async #load(folder: string, files: readonly string[]): Promise<void> {
