@@ -1,7 +1,7 @@
 import type { TableName } from '../sql/identifiers.js'
 import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
 import { STRUCTURE_CHECKS } from './checks.js'
-import type { Findings, TextFinding, WalkRules } from './findings.js'
+import type { TextFinding, TextFindings, WalkRules } from './findings.js'
 import { INSTEAD, NODE_NAMES, NODES } from './nodes.js'
 import type { Tree } from './parser.js'
 import { NameScope, type Names } from './scope.js'
@@ -10,7 +10,7 @@ import { NameScope, type Names } from './scope.js'
 const MAX_FINDINGS = 20
 
 /** Visits every node of a statement and records what is not allowed. Uses only the text. */
-export class Walk implements Findings {
+export class Walk implements TextFindings {
   readonly rules: WalkRules
   readonly findings: TextFinding[] = []
   readonly #relations = new Map<string, TableName & { byte: number }>()
