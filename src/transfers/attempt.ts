@@ -5,7 +5,7 @@ import { failpoint } from '../model/failpoints.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain } from '../ports/transforms.js'
 import { allTogether, type Session } from '../postgres/session.js'
-import type { Target } from '../sinks/postgres/target.js'
+import type { TargetTable } from '../sinks/postgres/target.js'
 import { committedBy, momentAndCommitted, momentOf, type SweepFrom } from '../sources/postgres/changes.js'
 import type { SourceClock } from '../sources/postgres/horizon.js'
 import { BatchRunner } from './batch.js'
@@ -153,7 +153,7 @@ export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQue
   return { source, query, columns, order, relations: facts.relations }
 }
 
-export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWriting {
+export function writingOf(attempt: Attempt<TargetTable>, isEmpty: boolean): TableWriting {
   return writingInto(attempt, { isEmpty, refusedSoFar: attempt.batches.progress.rows.quarantined })
 }
 
@@ -164,7 +164,7 @@ export function writingInto(
     chain,
     mart,
     checks,
-  }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
+  }: Pick<Attempt<TargetTable>, 'claim' | 'examined' | 'chain' | 'mart' | 'checks'>,
   { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = (chain?.columns ?? examined.columns).map((column) => column.name)

@@ -23,7 +23,7 @@ export async function takeOver(
   const isMain = options.isMain || (await isMainDatabase(session, claim))
   if (!isMain) await checkpoints.create()
   const stored = await onSide(isMain ? 'meta store' : 'target', 'Reading the checkpoint', () =>
-    readCheckpoint(checkpoints, ledger),
+    takeFenceAndReset(checkpoints, ledger),
   )
   if (!isOfAnotherMart(stored, mart)) return { checkpoints, checkpoint: stored, isMain }
   const checkpoint = await checkpoints.reset({ key: null, id: null })
@@ -48,7 +48,7 @@ export async function isMainDatabase(session: Session, claim: Claim): Promise<bo
 }
 
 /** A checkpoint that a user has set in the main database has not reached another database yet. */
-async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
+async function takeFenceAndReset(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
   const [stored, requested] = await Promise.all([checkpoints.takeFence(), ledger.requestedReset()])
   if (requested === null) return stored
   const checkpoint = await checkpoints.reset(requested)

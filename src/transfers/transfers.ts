@@ -20,7 +20,7 @@ import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
-import type { Target } from '../sinks/postgres/target.js'
+import type { TargetTable } from '../sinks/postgres/target.js'
 import { type Attempt, type AttemptOptions, type MartFinder, openAttempt, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
 import { type GroupAttempt, GroupSessions, OpenGroup, requireGroupable } from './group.js'
@@ -186,12 +186,12 @@ export class Transfers implements TransferFactory {
     return this.#tableTransfer(await this.#openAttempt(shared, this.#sourceUrl(shared.claim.pipeline)))
   }
 
-  #openAttempt(shared: Shared, sourceUrl: string | null): Promise<Attempt<Target>> {
+  #openAttempt(shared: Shared, sourceUrl: string | null): Promise<Attempt<TargetTable>> {
     const { pipeline } = shared.claim
     return openAttempt({ ...shared, sourceUrl, ...this.#inTarget(pipeline) }, this.#table(pipeline))
   }
 
-  async #tableTransfer(attempt: Attempt<Target>): Promise<Transfer> {
+  async #tableTransfer(attempt: Attempt<TargetTable>): Promise<Transfer> {
     const { session, mart: table, chain, examined, batches, claim, isEmpty } = attempt
     const fromStart = batches.state.position.pass === undefined
     const mart = await TableMart.open({
@@ -239,7 +239,7 @@ export class Transfers implements TransferFactory {
     return new RouteTransfer(attempt, route, { way: 'rows', cutter })
   }
 
-  #table(pipeline: Pipeline): MartFinder<Target> {
+  #table(pipeline: Pipeline): MartFinder<TargetTable> {
     return {
       findMart: (session, columns) =>
         findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
@@ -262,17 +262,20 @@ export class Transfers implements TransferFactory {
 }
 
 /** The batches of a member of a group. */
-function batchesOf({ batches }: Attempt<Target>): GroupBatches {
+function batchesOf({ batches }: Attempt<TargetTable>): GroupBatches {
   if (batches instanceof GroupBatches) return batches
   throw new Error('The batches of a member belong to its group.')
 }
 
-async function selectionTransfer(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<Transfer> {
+async function selectionTransfer(
+  attempt: Attempt<TargetTable>,
+  way: 'pushdown' | 'relay',
+): Promise<Transfer> {
   const route = await SelectionRoute.open(attempt, way)
   return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt, route.isEmpty) })
 }
 
 /** A member of a group is one stream: parts have transactions of their own. */
-async function cutterOf(attempt: Attempt<Target>, isEmpty: boolean): Promise<Cutter | null> {
+async function cutterOf(attempt: Attempt<TargetTable>, isEmpty: boolean): Promise<Cutter | null> {
   return attempt.batches.inGroup ? null : Cutter.open(attempt, new TableParts(attempt, isEmpty))
 }

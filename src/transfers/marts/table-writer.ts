@@ -8,11 +8,11 @@ import {
 import { type CheckResult, isFatal } from '../../model/check.js'
 import type { Phase } from '../../model/claim.js'
 import { failpoint } from '../../model/failpoints.js'
-import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
+import { NO_ROWS, type RefusedRow, type RowCounts, sumRows } from '../../model/run.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { insertSql, merge, upsertSql } from '../../sinks/postgres/merge.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
 import { isPoison, sqlstateOf } from '../../sql/sqlstate.js'
 import { batchError } from '../run-batches.js'
@@ -65,14 +65,14 @@ export interface TableWriting {
 
 interface TableWriterOptions<Rows> extends TableWriting {
   readonly session: Session
-  readonly table: Target
+  readonly table: TargetTable
   readonly rows: RowSource<Rows>
 }
 
 /** Writes portions into a table of PostgreSQL, inside the transaction of their batch. */
 export class TableWriter<Rows> implements MartWriter<Rows> {
   readonly #session: Session
-  readonly #table: Target
+  readonly #table: TargetTable
   readonly #rows: RowSource<Rows>
   readonly #newestBy: readonly string[]
   readonly #checks: readonly RowCheck[]
@@ -250,12 +250,12 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     const middle = Math.floor((first + last) / 2)
     const left = await this.#writeRange(first, middle, refused)
     const right = await this.#writeRange(middle + 1, last, refused)
-    return addRows(left, right)
+    return sumRows(left, right)
   }
 }
 
 /** How many rows a relation has, and how many keys. */
-export function countKeysSql({ key }: Target, relation: string): string {
+export function countKeysSql({ key }: TargetTable, relation: string): string {
   return `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${quoteList(key)}) AS keys`
 }
 

@@ -1,4 +1,4 @@
-import { addRows, type RowCounts } from '../../model/run.js'
+import { type RowCounts, sumRows } from '../../model/run.js'
 import { readLines, readPortions } from '../../sources/postgres/lines.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
@@ -86,7 +86,7 @@ export class RowsRoute implements Route<RowBatch> {
         if (gone.length === 0) return { ...written, rows: counts }
         const removed = await this.#mart.remove(gone, id, 1)
         const marks = [...written.marks, ...removed.marks]
-        return { ...written, rows: addRows(counts, removed.rows), marks }
+        return { ...written, rows: sumRows(counts, removed.rows), marks }
       }
     }
   }

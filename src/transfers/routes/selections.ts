@@ -1,7 +1,7 @@
 import { failpoint } from '../../model/failpoints.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Traced } from '../../scopes/index.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier, quoteList, quoteLiteral } from '../../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
@@ -26,18 +26,18 @@ const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
 export class SelectionRoute implements Route<string> {
   readonly rebuildsAtOnce = true
   readonly publish = null
-  readonly #attempt: Attempt<Target>
+  readonly #attempt: Attempt<TargetTable>
   readonly #mover: Mover
   readonly isEmpty: boolean
   #hasCollected = false
 
-  private constructor(attempt: Attempt<Target>, mover: Mover, isEmpty: boolean) {
+  private constructor(attempt: Attempt<TargetTable>, mover: Mover, isEmpty: boolean) {
     this.#attempt = attempt
     this.#mover = mover
     this.isEmpty = isEmpty
   }
 
-  static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
+  static async open(attempt: Attempt<TargetTable>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
     const { source, session: target, mart: table, examined, batches } = attempt
     const { columns } = examined
     const inTransaction = {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Audit } from '../../checkpoints/checkpoint.js'
+import type { ScopeAudit } from '../../checkpoints/checkpoint.js'
 import type { FailedAudit } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
@@ -147,11 +147,11 @@ export class ChangedRows<Rows> implements Step {
     }: {
       collected: Collected<Rows>
       failed: Pick<FailedAudit, 'rows' | 'key'> | null
-      spent: Pick<Audit, 'runMs' | 'auditMs'>
+      spent: Pick<ScopeAudit, 'runMs' | 'auditMs'>
     },
   ): CheckpointState {
     const before = auditOf(state.position.audit, this.#parts.query)
-    const after: Audit = {
+    const after: ScopeAudit = {
       ...before,
       scopes: before.scopes + (audit?.scopes ?? 0),
       runMs: Math.round(before.runMs + spent.runMs),
