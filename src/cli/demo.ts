@@ -79,9 +79,9 @@ function requireDatabase(settings: Settings): MainSettings {
   )
 }
 
-type Prepared = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: readonly DemoPipeline[] }
+type PreparedDemo = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: readonly DemoPipeline[] }
 
-async function prepareDemo(settings: MainSettings): Promise<Prepared> {
+async function prepareDemo(settings: MainSettings): Promise<PreparedDemo> {
   // Not at the top: every other command would wait for modules that it does not use.
   const { addDemoPipelines, loadDemoSample, readDemoPipelines } = await import('../main/demo-data.js')
   step('Loading the sample data if it is missing')
@@ -126,7 +126,7 @@ function isIndex(target: string): boolean {
 }
 
 async function buildMarts(
-  { settings, counts, pipelines }: Prepared,
+  { settings, counts, pipelines }: PreparedDemo,
   server: Server,
   signal: AbortSignal,
 ): Promise<MartStory[]> {

@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { apiRoutes, type Services } from '../routes/index.js'
-import { PREFIX } from '../routes/links.js'
+import { API_PREFIX } from '../routes/links.js'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '../schemas/type-provider.js'
 import { collectRoutes } from './collect.js'
 import { openApiDocument } from './document.js'
@@ -10,8 +10,8 @@ export async function describeApi(version: string): Promise<Record<string, unkno
   const app = fastify().withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
-  const routes = collectRoutes(app, PREFIX)
-  app.register(async (scope) => apiRoutes(scope, {} as Services), { prefix: PREFIX })
+  const routes = collectRoutes(app, API_PREFIX)
+  app.register(async (scope) => apiRoutes(scope, {} as Services), { prefix: API_PREFIX })
   await app.ready()
   await app.close()
   return openApiDocument(routes, version)

@@ -4,7 +4,7 @@ import { COLUMNS, failureOf, GOOD, python, ROWS, task } from '../../../tests/sup
 import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
 import { waitFor } from '../../../tests/support/wait.js'
 import { RowBatch } from '../../sql/row-batch.js'
-import { MARKER } from '../leftover-processes.js'
+import { HOST_MARKER } from '../leftover-processes.js'
 
 interface Fault {
   readonly body: string[]
@@ -125,9 +125,13 @@ describe('a Python function that misbehaves is killed and reported, and the next
     expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual(ROWS)
     const printed = await waitFor(async () => tasks.output[0], { what: 'the function to print' })
     const marker = printed.split(' ').at(-1)!
-    await waitFor(async () => processesWith(MARKER, marker).length > 1, { what: 'the stray to stand alone' })
+    await waitFor(async () => processesWith(HOST_MARKER, marker).length > 1, {
+      what: 'the stray to stand alone',
+    })
     await chain.close()
-    await waitFor(async () => processesWith(MARKER, marker).length === 0, { what: 'all of them to be gone' })
+    await waitFor(async () => processesWith(HOST_MARKER, marker).length === 0, {
+      what: 'all of them to be gone',
+    })
   })
 
   it('and leaves no process behind while processes are still forking', async () => {
@@ -149,7 +153,7 @@ describe('a Python function that misbehaves is killed and reported, and the next
       await chain.run(RowBatch.ofRows(ROWS))
       const printed = await waitFor(async () => tasks.output[round], { what: 'the function to print' })
       await chain.close()
-      await waitFor(async () => processesWith(MARKER, printed.split(' ').at(-1)!).length === 0, {
+      await waitFor(async () => processesWith(HOST_MARKER, printed.split(' ').at(-1)!).length === 0, {
         what: 'all of them to end',
       })
     }

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { HostAnswer, HostColumn, HostRequest, LoadedTask } from '../host.js'
 import type { HostEvent } from '../host-event.js'
 import { BatchCodec } from './codec.js'
-import { describeTask, placeOf } from './describe-task.js'
+import { describeTask, stackPlace } from './describe-task.js'
 import { InvalidResult, shown } from './invalid-result.js'
 import { listenToPrints } from './prints.js'
 import { checkedRows } from './result.js'
@@ -98,7 +98,7 @@ class TaskWorker {
   #failureOf(error: unknown, transform: string, rows: readonly Row[]): HostAnswer {
     const trace = traceOf(error)
     const sample = rows.length === 0 ? null : shown(rows[0], 1_000)
-    const place = placeOf(trace, this.#folder)
+    const place = stackPlace(trace, this.#folder)
     const where = place === null ? null : `${place.file}:${place.line}`
     return {
       op: 'failed',
