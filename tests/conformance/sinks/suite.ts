@@ -22,7 +22,7 @@ import { anEngine } from '../../support/engine.js'
 import { olderTransactionsEnded } from '../../support/older-transactions.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
-import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
+import { requestRun, run, runById, runEnded, type StoredRun } from '../../support/runs.js'
 import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
 import { waitFor } from '../../support/wait.js'
 import { partPromises } from './parts.js'
@@ -210,7 +210,7 @@ export function sinkSuite({
         id,
         name: mart,
         source,
-        run: (): Promise<RunRow> => run(database, id),
+        run: (): Promise<StoredRun> => run(database, id),
         read: async () => server.read(database, mart),
         /** Fails with the rows that differ. */
         expectEqual: async (where = 'true') => {
