@@ -22,7 +22,7 @@ export interface BaseColumn {
   readonly column: string
 }
 
-/** An expression over columns of occurrences: a parser's tree in which each column is `{BaseColumn: ColumnUse}`. */
+/** An expression over columns of occurrences: a parser's tree in which each column is `{BaseColumn: …}`. */
 export interface BaseExpression {
   readonly node: Tree
   readonly uses: readonly BaseColumn[]

@@ -6,7 +6,7 @@ export interface ColumnCodec {
   readonly isNullable: boolean
   /** Quoted inside an array. */
   readonly isQuoted: boolean
-  /** From PostgreSQL's text to TabSeparated. Throws UnfitValue. */
+  /** From PostgreSQL's text to TabSeparated. Throws ClickHouseValueError. */
   encode(text: string): string
   /** One text for equal values, the same as `canonicalSql` returns; used to compare. Never throws. */
   canonical(text: string): string
