@@ -2,10 +2,10 @@ import type { CutValue, MartRows, RowsQuestion } from '../model/mart-data.js'
 import type { Session, TextRow } from '../postgres/session.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { filterSql, orderBySql, type PagePart, Parameters, portionsAfter } from './conditions.js'
 import { invalidRequest } from './errors.js'
 import { type FilterCondition, parseFilter } from './filter.js'
 import type { MartTable, MartTableColumn } from './mart-table.js'
+import { filterSql, orderBySql, type PagePart, Parameters, portionsAfter } from './row-conditions.js'
 import {
   LONGEST_CURSOR,
   orderOf,
@@ -14,7 +14,7 @@ import {
   readPageCursor,
   signatureOf,
   writeCursor,
-} from './order.js'
+} from './row-order.js'
 
 /** A longer value is cut. */
 const MOST_CHARACTERS = 2_000

@@ -1,6 +1,6 @@
 import { constant, lastName } from './constants.js'
-import type { TextFindings } from './findings.js'
 import type { Tree } from './parser.js'
+import type { TextFindings } from './text-findings.js'
 import { arraySize, callSize, textSize, typeSize } from './text-size.js'
 import { tablesWrittenOut } from './written-out.js'
 

@@ -5,7 +5,7 @@ import { Session } from '../postgres/session.js'
 import { borrowed } from './corpus/borrowed.js'
 import { ALLOWED_FUNCTIONS } from './functions.js'
 import { SqlGuard } from './index.js'
-import { isKnownType } from './types.js'
+import { isKnownType } from './known-types.js'
 
 const guard = new SqlGuard({ sourceSchemas: ['content'] })
 const { major } = inject('server')

@@ -1,5 +1,5 @@
 import type { AcceptedQuery, GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
-import { expressionProblem, expressionQuery } from './expression.js'
+import { expressionProblem, expressionQuery } from './expression-problem.js'
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkQueryText } from './parse.js'
 import type { ClosableGuardSession } from './reach.js'

@@ -1,9 +1,9 @@
 import { tooLong } from '../sql/identifiers.js'
-import type { WalkRules } from './findings.js'
 import { longNames } from './long-names.js'
 import { type ParsedText, parseSql, type Tree } from './parser.js'
 import { PassedTexts } from './passed-texts.js'
 import { positionAt, positionOfByte, positionOfCharacter, positionsOfBytes } from './position.js'
+import type { WalkRules } from './text-findings.js'
 import { type GuardRules, type QueryProblem, refused, type Verdict } from './verdict.js'
 import { Walk } from './walk.js'
 

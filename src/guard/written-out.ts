@@ -1,5 +1,5 @@
+import { NameScope } from './name-scope.js'
 import type { Tree } from './parser.js'
-import { NameScope } from './scope.js'
 
 /** The number of tables that a WITH query expands to wherever it is referenced. */
 type ReferenceCounts = NameScope<() => number>

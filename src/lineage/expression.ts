@@ -1,8 +1,8 @@
 import { AGGREGATES, type Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, strongest, textIn, union, unresolved, type ValueKind } from './derived.js'
+import type { LineageWork, QueryContext } from './lineage-work.js'
 import { columnOfItem, type FromItem, findColumn, findItem, type Scope, wholeRow } from './scope.js'
 import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork, QueryContext } from './work.js'
 
 /** The context of an expression. */
 export interface ExpressionContext extends QueryContext {

@@ -6,8 +6,8 @@ import { kindOf, type TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
 import { databaseError } from '../postgres/errors.js'
 import { parseTable, type TableName } from '../sql/identifiers.js'
-import { type KnownTable, type KnownTables, readCatalog, tableKey } from './catalog.js'
 import { type Home, Homes, tableId, tableText } from './homes.js'
+import { type KnownTable, type KnownTables, readCatalog, tableKey } from './known-tables.js'
 
 export interface FleetSettings {
   readonly readerUrl: string

@@ -10,9 +10,9 @@ import {
 } from './derived.js'
 import { derive, type ExpressionContext } from './expression.js'
 import { functionItem } from './function-item.js'
+import type { LineageWork, QueryContext } from './lineage-work.js'
 import { allColumns, type FromItem, fieldNames, namedIn, type Scope } from './scope.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork, QueryContext } from './work.js'
 
 /** The items of FROM, from left to right: with LATERAL each can refer to those before it. */
 export function itemsOf(work: LineageWork, list: unknown, place: QueryContext): FromItem[] {

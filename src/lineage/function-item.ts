@@ -1,9 +1,9 @@
 import type { Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, type DerivedField, renamed, union } from './derived.js'
 import { derive, type ExpressionContext } from './expression.js'
+import type { LineageWork } from './lineage-work.js'
 import type { FromItem } from './scope.js'
 import { childrenOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork } from './work.js'
 
 /** Functions whose columns have fixed names. */
 const OUT: Readonly<Record<string, readonly string[]>> = {

@@ -3,9 +3,9 @@ import type { NodeColumn, NodeColumnRef, NodeColumns, QueryLineage } from '../mo
 import { readerQuery, transformNames } from '../model/pipeline.js'
 import type { TransformInfo } from '../ports/transforms.js'
 import type { TableName } from '../sql/identifiers.js'
-import { tableKey } from './catalog.js'
 import type { Fleet, PipelineReading } from './fleet.js'
 import { type Home, tableId } from './homes.js'
+import { tableKey } from './known-tables.js'
 import { lineageOf } from './query-lineage.js'
 import { throughTransforms } from './through-transforms.js'
 

@@ -4,10 +4,10 @@ import { columnName } from './column-name.js'
 import { type Derived, type DerivedField, type DerivedTable, either, union, unresolved } from './derived.js'
 import { derive, type ExpressionContext, itemNamed } from './expression.js'
 import { itemsOf } from './from.js'
+import type { LineageWork, QueryContext } from './lineage-work.js'
 import { allColumns, findColumn, type Scope } from './scope.js'
 import { endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import { withQueries } from './with-queries.js'
-import type { LineageWork, QueryContext } from './work.js'
 
 /** The columns that a SELECT returns. Row filters are recorded on the way. */
 export function select(work: LineageWork, node: Tree, place: QueryContext): DerivedTable {

@@ -1,7 +1,7 @@
 import type { Tree } from '../guard/index.js'
 import { type Derived, type DerivedField, type DerivedTable, renamed, union, unresolved } from './derived.js'
+import type { LineageWork, QueryContext, WithQueries } from './lineage-work.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork, QueryContext, WithQueries } from './work.js'
 
 /** A column may need a round for each column before it; further rounds change nothing. */
 const MOST_ROUNDS = 20

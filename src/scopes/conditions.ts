@@ -6,11 +6,11 @@ import {
   type Link,
   occurrenceIds,
 } from './alternative.js'
-import { type ColumnMeaning, meaningOf, plainUse } from './expression.js'
+import { type ColumnMeaning, meaningOf, plainUse } from './column-meaning.js'
 import { isSafeCast } from './safe-cast.js'
+import type { Here, ScopeWork } from './scope-work.js'
 import { type Addition, added, asAddition, bodiesOf, NO_ADDITION, subqueriesIn } from './subqueries.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { Here, ScopeWork } from './work.js'
 
 /**
  * Reads a WHERE or ON. Only AND-ed comparisons of columns become links; every other condition is dropped, which names

@@ -1,5 +1,5 @@
 import type { BaseColumn, Link, Occurrence } from './alternative.js'
-import { plainUse } from './expression.js'
+import { plainUse } from './column-meaning.js'
 
 interface LinkedOccurrences {
   readonly occurrences: readonly Occurrence[]

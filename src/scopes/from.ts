@@ -10,16 +10,16 @@ import {
   opaqueColumn,
   type Piece,
 } from './alternative.js'
+import { meaningOf } from './column-meaning.js'
 import { conditionsOf, equality } from './conditions.js'
-import { meaningOf } from './expression.js'
 import { rowsOfCall } from './function-rows.js'
 import { visibleColumn } from './names.js'
 import { type BaseTable, nameOf, relationKey } from './query-facts.js'
 import { requireRepeatable } from './repeatable.js'
+import type { Here, Place, ScopeWork } from './scope-work.js'
 import { type Addition, subqueriesIn } from './subqueries.js'
 import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
 import { Untraceable } from './untraceable.js'
-import type { Here, Place, ScopeWork } from './work.js'
 
 /** What is in FROM, from left to right: each item may name those before it where LATERAL says so. */
 export function piecesOf(work: ScopeWork, items: unknown, place: Place): Piece[] {

@@ -1,11 +1,11 @@
 import type { Tree } from '../guard/index.js'
 import type { FlattenedColumn, FromRelation, Occurrence } from './alternative.js'
-import { type ColumnMeaning, isSetCall, meaningOf, plainUse, textOfCall } from './expression.js'
+import { type ColumnMeaning, isSetCall, meaningOf, plainUse, textOfCall } from './column-meaning.js'
 import type { Levels } from './names.js'
 import { hasOneText } from './one-text.js'
 import type { BaseTable, TableColumn } from './query-facts.js'
+import type { ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, walk } from './tree.js'
-import type { ScopeWork } from './work.js'
 import { expressionText } from './write-expression.js'
 
 interface Called {

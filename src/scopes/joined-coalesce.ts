@@ -1,7 +1,7 @@
 import type { Link } from './alternative.js'
-import { type ColumnMeaning, meaningOf, plainUse } from './expression.js'
+import { type ColumnMeaning, meaningOf, plainUse } from './column-meaning.js'
+import type { Here, ScopeWork } from './scope-work.js'
 import { listOf, nodeOf } from './tree.js'
-import type { Here, ScopeWork } from './work.js'
 
 interface Joined {
   readonly here: Here

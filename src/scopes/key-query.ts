@@ -1,9 +1,9 @@
 import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
 import type { BaseColumn, BaseExpression, LinkCondition, Occurrence } from './alternative.js'
-import { plainUse } from './expression.js'
-import { type ScopePath, usesOf } from './path.js'
+import { plainUse } from './column-meaning.js'
 import type { TableColumn } from './query-facts.js'
 import { isSafeCast } from './safe-cast.js'
+import { type ScopePath, usesOf } from './scope-path.js'
 import type { ImageParameter, KeyQuery } from './scope-trace.js'
 import { writeExpression } from './write-expression.js'
 

@@ -1,10 +1,10 @@
 import type { Tree } from '../guard/index.js'
 import type { BaseColumn, FlattenedColumn } from './alternative.js'
-import { meaningOf } from './expression.js'
+import { meaningOf } from './column-meaning.js'
 import { joinedCoalesce } from './joined-coalesce.js'
 import { type RowList, RowLists, type Selected } from './row-lists.js'
+import type { ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { ScopeWork } from './work.js'
 import { expressionText } from './write-expression.js'
 
 interface Source extends Omit<Selected, 'targets'> {

@@ -1,13 +1,13 @@
 import type { Tree } from '../guard/index.js'
 import type { FlattenedColumn, Link, Occurrence } from './alternative.js'
 import { BEHIND_LIMIT, isAggregated, isLimited, LIMIT_TIES, windowClause } from './clauses.js'
+import { type ColumnMeaning, meaningOf, plainUse } from './column-meaning.js'
 import { isDetermined } from './determined.js'
-import { type ColumnMeaning, meaningOf, plainUse } from './expression.js'
 import { joinedCoalesce } from './joined-coalesce.js'
 import { visibleColumn } from './names.js'
+import type { Here, ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, namesOf, nodeOf, walk } from './tree.js'
 import { distinguishesPeers } from './unsteady.js'
-import type { Here, ScopeWork } from './work.js'
 import { expressionText } from './write-expression.js'
 
 /** Rows that are equal in these expressions affect each other; others do not. */

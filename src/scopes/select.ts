@@ -13,10 +13,10 @@ import { piecesOf, unsteadyIn } from './from.js'
 import { rowsOfList } from './function-rows.js'
 import { outputColumns } from './output.js'
 import { requirePlain } from './repeatable.js'
+import type { Here, Place, ScopeWork, WithQuery } from './scope-work.js'
 import { type Addition, added, NO_ADDITION, subqueriesIn } from './subqueries.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
 import { Untraceable } from './untraceable.js'
-import type { Here, Place, ScopeWork, WithQuery } from './work.js'
 
 /** Flattens a SELECT into occurrences, links and output columns: one alternative for each branch of a set operation. */
 export function selectAlternatives(work: ScopeWork, select: Tree, place: Place): Alternative[] {

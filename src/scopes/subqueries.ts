@@ -1,7 +1,7 @@
 import type { Tree } from '../guard/index.js'
 import { type Alternative, guarded, type Link, type Occurrence, occurrenceIds } from './alternative.js'
+import type { Here, ScopeWork } from './scope-work.js'
 import { walk } from './tree.js'
-import type { Here, ScopeWork } from './work.js'
 
 /** What conditions and expressions add to the relations in FROM. */
 export interface Addition {

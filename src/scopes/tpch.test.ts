@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aDatabase } from '../../tests/support/database.js'
 import { Session } from '../postgres/session.js'
 import { ImageLog, namedScopes, rowsByScope, scopeValues } from './corpus/incremental.js'
-import { SeededRandom } from './corpus/random.js'
+import { SeededRandom } from './corpus/seeded-random.js'
 import { TPCH, TPCH_MARTS, TPCH_TABLES } from './corpus/tpch.js'
 import { readQueryFacts, type ScopeTrace, traceScopes } from './index.js'
 

@@ -2,10 +2,10 @@ import type { TableName } from '../sql/identifiers.js'
 import type { Alternative, BaseColumn, BaseExpression, FlattenedColumn, Occurrence } from './alternative.js'
 import { withInlinedQueries } from './inlined-queries.js'
 import { keyQueryOf } from './key-query.js'
-import { pathFrom } from './path.js'
 import { type BaseTable, nameOf, type QueryFacts, relationKey } from './query-facts.js'
 import { recomputeStatements } from './recompute.js'
 import { requireRepeatable } from './repeatable.js'
+import { pathFrom } from './scope-path.js'
 import type {
   KeyQuery,
   OccurrenceTrace,
@@ -14,9 +14,9 @@ import type {
   ScopeTrace,
   TableTrace,
 } from './scope-trace.js'
+import { ScopeWork } from './scope-work.js'
 import { selectAlternatives } from './select.js'
 import { Untraceable } from './untraceable.js'
-import { ScopeWork } from './work.js'
 import { expressionText } from './write-expression.js'
 
 /** How changes of the base tables are followed to the rows of a mart with this key. */

@@ -11,7 +11,7 @@ import type { Column } from '../sql/selection.js'
 import { acceptedQuery, describeAccepted, type Examined, examine, type SourceRules } from './examine.js'
 import { type KeptExaminations, markTable } from './kept-examinations.js'
 import type { CreatedMart, FoundMart } from './marts/mart.js'
-import { type OpenSessions, openSessions, prepareSessions, type SessionOptions } from './sessions.js'
+import { type OpenSessions, openSessions, prepareSessions, type SessionOptions } from './open-sessions.js'
 
 export interface SideOptions extends SessionOptions {
   readonly ledger: Pick<Ledger, 'transformOutput'>

@@ -16,7 +16,7 @@ import type {
   TransferFactory,
 } from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
-import { connectionUrl } from '../postgres/connections.js'
+import { connectionUrl } from '../postgres/connection-url.js'
 import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'

@@ -1,4 +1,4 @@
-import { didYouMean } from '../config/suggest.js'
+import { didYouMean } from '../config/did-you-mean.js'
 import { VitrinaError } from '../model/errors.js'
 import type { HostProblem, Raised, RefusedResult } from './host.js'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program/program.js'
-import { blocksOf, ROOT } from '../support/document.js'
+import { blocksOf, ROOT } from '../support/document-blocks.js'
 import { codeIn, presentDocuments, proseText } from '../support/prose.js'
 
 function shellIn(file: string): string[] {

@@ -6,7 +6,7 @@ import { ERRORS, vtr } from '../../src/model/errors.js'
 import { STALE_CODES } from '../../src/model/freshness.js'
 import { PIPELINE_STATUSES } from '../../src/model/status.js'
 import { SINKS } from '../../src/sinks/index.js'
-import { ROOT } from '../support/document.js'
+import { ROOT } from '../support/document-blocks.js'
 import { codeIn, documents, presentDocuments, proseOf, proseText } from '../support/prose.js'
 
 const present = presentDocuments()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CAPTURE_FAILPOINTS, type Failpoint } from '../../src/model/failpoints.js'
-import type { SeededRandom } from '../../src/scopes/corpus/random.js'
+import type { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import type { TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'

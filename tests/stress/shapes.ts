@@ -1,5 +1,5 @@
 import { LAB } from '../../src/scopes/corpus/lab.js'
-import type { SeededRandom } from '../../src/scopes/corpus/random.js'
+import type { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import { SHAPES, type Shape } from '../../src/scopes/corpus/shapes.js'
 
 /** How many rows of each table the writers know. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { SeededRandom } from '../../src/scopes/corpus/random.js'
+import type { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import type { TestDatabase } from '../support/database.js'
 import { SIZES } from './shapes.js'
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from './document.js'
+import { ROOT } from './document-blocks.js'
 
 const ELSEWHERE = [
   'console/README.md',

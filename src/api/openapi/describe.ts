@@ -3,7 +3,7 @@ import { apiRoutes, type Services } from '../routes/index.js'
 import { API_PREFIX } from '../routes/links.js'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '../schemas/type-provider.js'
 import { collectRoutes } from './collect.js'
-import { openApiDocument } from './document.js'
+import { openApiDocument } from './openapi-document.js'
 
 /** The document without a running server, for the generator: routes are registered, but cannot be called. */
 export async function describeApi(version: string): Promise<Record<string, unknown>> {

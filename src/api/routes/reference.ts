@@ -1,6 +1,6 @@
 import { collectRoutes } from '../openapi/collect.js'
-import { openApiDocument } from '../openapi/document.js'
-import { referencePage } from '../openapi/page.js'
+import { openApiDocument } from '../openapi/openapi-document.js'
+import { referencePage } from '../openapi/reference-page.js'
 import type { Api } from '../schemas/type-provider.js'
 import { API_PREFIX } from './links.js'
 

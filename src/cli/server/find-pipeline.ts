@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/suggest.js'
+import { didYouMean } from '../../config/did-you-mean.js'
 import { VitrinaError } from '../../model/errors.js'
 import { isId } from '../../model/id.js'
 import { allPages } from './pages.js'

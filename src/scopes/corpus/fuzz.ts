@@ -6,9 +6,9 @@ import { flatten, traceAlternatives } from '../trace-scopes.js'
 import { Untraceable } from '../untraceable.js'
 import { ImageLog, namedScopes, type RowsByScope, rowsByScope, scopeValues } from './incremental.js'
 import { LAB_TABLES } from './lab.js'
-import { SeededRandom } from './random.js'
 import { ChangeMaker } from './random-changes.js'
 import { QueryMaker, type RandomQuery } from './random-query.js'
+import { SeededRandom } from './seeded-random.js'
 
 /** A rule that is left out on purpose. */
 export type PlantedFault = 'no guards' | 'nothing opaque' | 'no old images'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from './random.js'
+import type { SeededRandom } from './seeded-random.js'
 
 const WORDS = ["'A'", "'B'", "'x'", "'act'", "'p1'"]
 

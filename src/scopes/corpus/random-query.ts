@@ -1,5 +1,5 @@
 import type { LabTable } from './lab.js'
-import type { SeededRandom } from './random.js'
+import type { SeededRandom } from './seeded-random.js'
 
 /** A query for a mart, with its key columns. */
 export interface RandomQuery {

@@ -1,7 +1,7 @@
 import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
-import type { RowCodec, StoredColumn } from './rows.js'
+import type { RowCodec, StoredColumn } from './row-codec.js'
 import { targetFinding } from './schema.js'
 
 /** Findings about the query's columns that need no server. */

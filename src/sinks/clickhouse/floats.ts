@@ -1,4 +1,4 @@
-import type { ColumnCodec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 
 /** Bits, because the two servers format the same number differently: 1e+20 and 100000000000000000000. */
 export function floatCodec(plain: ColumnCodec, size: 32 | 64): ColumnCodec {

@@ -1,7 +1,7 @@
 import type { Finding } from '../../model/validation.js'
 import type { ClickHouseServer } from './client.js'
 import { literal, quote, quoted } from './quoting.js'
-import type { RowCodec } from './rows.js'
+import type { RowCodec } from './row-codec.js'
 
 /** Hidden columns: the version of a row, and whether it marks the key as deleted. */
 export const VERSION_COLUMN = '_vitrina_version'

@@ -17,14 +17,14 @@ import type {
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { type ClickHouseServer, requireVersion } from './client.js'
-import type { ColumnCodec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { absentSql, requireBrake } from './difference.js'
 import { examineColumns } from './examine.js'
 import { MartOwnership } from './ownership.js'
 import { quote, quoted } from './quoting.js'
 import { TableReplacement } from './replacement.js'
-import { RowCodec } from './rows.js'
+import { RowCodec } from './row-codec.js'
 import {
   createData,
   createView,

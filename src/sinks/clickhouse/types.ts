@@ -1,10 +1,10 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { formatArray, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
-import type { ColumnCodec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { floatCodec } from './floats.js'
 import { literal } from './quoting.js'
-import { ClickHouseValueError } from './unfit-value.js'
+import { ClickHouseValueError } from './value-error.js'
 
 const same = (text: string) => text
 const asText = (expression: string) => `toString(${expression})`

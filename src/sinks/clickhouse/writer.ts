@@ -6,10 +6,10 @@ import type { ClickHouseServer } from './client.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
 import type { MartOwnership, Right } from './ownership.js'
 import { quoted } from './quoting.js'
-import { type EncodedRow, encodeFields, RowCodec, type StoredColumn } from './rows.js'
+import { type EncodedRow, encodeFields, RowCodec, type StoredColumn } from './row-codec.js'
 import { DELETED_COLUMN, type MartNames, VERSION_COLUMN } from './schema.js'
 import { structure } from './types.js'
-import { ClickHouseValueError } from './unfit-value.js'
+import { ClickHouseValueError } from './value-error.js'
 
 export interface MartParts {
   readonly server: ClickHouseServer

@@ -1,13 +1,13 @@
 import type { BatchId, RejectedRow } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Column } from '../../sql/selection.js'
+import { versionOf } from './batch-version.js'
 import type { Bulk } from './bulk.js'
 import { CopyFields } from './copy-fields.js'
 import { documentId } from './document-id.js'
 import { JsonBytes } from './json-bytes.js'
 import { type BulkMode, type FieldType, fieldType } from './types.js'
-import { ElasticsearchValueError } from './unfit-value.js'
-import { versionOf } from './versions.js'
+import { ElasticsearchValueError } from './value-error.js'
 
 export interface BulkLimits {
   readonly bytes: number

@@ -1,6 +1,7 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { RejectedRow } from '../../ports/sink.js'
 import { Backoff } from './backoff.js'
+import { fenceOf } from './batch-version.js'
 import { type HttpResponse, NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
 import {
@@ -12,7 +13,6 @@ import {
   sinkError,
   unavailable,
 } from './errors.js'
-import { fenceOf } from './versions.js'
 
 /** Lines of a bulk request whose items are settled individually. */
 export interface Bulk {

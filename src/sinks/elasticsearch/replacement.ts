@@ -4,8 +4,8 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult, Written } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Cluster } from './cluster.js'
+import type { IndexScan } from './index-scan.js'
 import { type ElasticsearchMart, type IndexState, writeAlias } from './mart.js'
-import type { IndexScan } from './scan.js'
 import type { ElasticsearchWriter } from './writer.js'
 
 interface Parts {

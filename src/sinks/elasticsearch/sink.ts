@@ -20,10 +20,10 @@ import { Cluster } from './cluster.js'
 import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
 import { documentId } from './document-id.js'
 import { gone } from './errors.js'
+import { Digester, IndexScan, summarise } from './index-scan.js'
 import { KeySet } from './key-set.js'
 import { ElasticsearchMart, type IndexState, writeAlias } from './mart.js'
 import { IndexReplacement } from './replacement.js'
-import { Digester, IndexScan, summarise } from './scan.js'
 import { ElasticsearchWriter } from './writer.js'
 
 /** Where a part is written. */

@@ -1,6 +1,6 @@
 import { type ArrayTexts, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
 import { numberOf } from './exact-json.js'
-import { ElasticsearchValueError } from './unfit-value.js'
+import { ElasticsearchValueError } from './value-error.js'
 
 /*
  * Maps PostgreSQL's types to Elasticsearch's; docs/guides/elasticsearch.md shows the mapping as a table.

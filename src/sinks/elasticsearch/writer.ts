@@ -1,12 +1,12 @@
 import type { BatchId, MartDefinition, PartBatchId, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
+import { versionOf } from './batch-version.js'
 import { BulkSender, type BulkTarget, bulksOf } from './bulk.js'
 import { BulkEncoder } from './bulk-encoder.js'
 import type { Cluster } from './cluster.js'
 import type { ElasticsearchSettings } from './config.js'
 import { leftoversOf } from './merged-objects.js'
 import type { BulkMode } from './types.js'
-import { versionOf } from './versions.js'
 
 const MIB = 1024 * 1024
 

@@ -2,12 +2,12 @@ import { VitrinaError } from '../../model/errors.js'
 import type { MartSummary, RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { digestOfTexts } from './digests.js'
-import { around } from './key-ranges.js'
+import { around } from './key-spans.js'
 import { type FileEntry, readManifest } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { ParquetColumns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
-import { S3ValueError } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 /** The mart as its readers see it. */
 export class MartReader {

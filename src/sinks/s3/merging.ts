@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BatchId } from '../../ports/sink.js'
 import type { DeadRows } from './digests.js'
-import { around, type FileKeyRange, rangeOf } from './key-ranges.js'
+import { around, type FileKeyRange, rangeOf } from './key-spans.js'
 import { folderOf, mergedFile } from './layout.js'
 import type { FileEntry } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'

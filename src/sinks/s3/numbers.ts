@@ -1,5 +1,5 @@
 import { trimEnd } from '../../model/trim-end.js'
-import { S3ValueError } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 

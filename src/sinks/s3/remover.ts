@@ -6,7 +6,7 @@ import { martAddress, removalFile } from './layout.js'
 import { readManifest, stepOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import { type Resolution, removalBody, resolveSteps } from './resolution.js'
-import { S3ValueError } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const KEYS_IN_PART = 100_000
 

@@ -1,5 +1,5 @@
 import { trimEnd } from '../../model/trim-end.js'
-import { S3ValueError } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const DAY = 86_400_000_000n
 const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/

@@ -10,7 +10,7 @@ import {
 } from '../../sql/value-types.js'
 import { decimalOf, floatOf, floatText, integerOf, longOf, signedOf, unscaledOf } from './numbers.js'
 import { dateOf, daysOf, microsOfTime, microsOfTimestamp, timeOf, timestampOf } from './times.js'
-import { S3ValueError } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 /** What the Parquet writer accepts and the reader returns after `restore`: never a Date, never a rounded number. */
 export type Scalar = boolean | number | bigint | Uint8Array

@@ -2,12 +2,12 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, PartBatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import { rangeOf } from './key-ranges.js'
+import { rangeOf } from './key-spans.js'
 import { batchFile, LONGEST_PARTITION, partitionFolder } from './layout.js'
 import { type FileEntry, fileMark } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { ParquetValue } from './types.js'
-import { S3ValueError } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const UPLOADS_AT_ONCE = 8
 /** Each is a file: a column with more values in one batch is a key, not a partition. */

@@ -3,7 +3,7 @@ import type { Gone, HostAnswer } from '../host.js'
 import { hostEnvironment } from '../host-environment.js'
 import type { HostEvent } from '../host-event.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from '../memory-end.js'
-import { RunnerConnection } from './wire.js'
+import { RunnerConnection } from './runner-connection.js'
 
 /** File descriptors of the connection to the runner. */
 const QUESTIONS_FD = 3

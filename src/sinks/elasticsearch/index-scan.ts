@@ -9,7 +9,7 @@ import { unavailable } from './errors.js'
 import { normalJson, parseExact } from './exact-json.js'
 import { findProperty, type Properties } from './schema.js'
 import { type BulkMode, type FieldType, fieldType } from './types.js'
-import { ElasticsearchValueError } from './unfit-value.js'
+import { ElasticsearchValueError } from './value-error.js'
 
 export interface Hit {
   readonly _id: string

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import type { RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
-import type { ColumnCodec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { quote } from './quoting.js'
 import { canonicalOf, canonicalSqlOf, codecOf } from './types.js'
-import { ClickHouseValueError } from './unfit-value.js'
+import { ClickHouseValueError } from './value-error.js'
 
 export interface StoredColumn {
   readonly name: string

@@ -3,9 +3,9 @@ import type { BaseColumn, BaseExpression, FlattenedColumn } from './alternative.
 import { followsOf } from './follows.js'
 import { type Levels, resolveColumn } from './names.js'
 import type { QueryFacts } from './query-facts.js'
+import type { ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, nodeOf } from './tree.js'
 import { unsteadyCall } from './unsteady.js'
-import type { ScopeWork } from './work.js'
 import { expressionText } from './write-expression.js'
 
 /** A column without its name. */

@@ -1,9 +1,9 @@
 import { checkConstant, checkGathered, checkOperatorSize, checkSize, checkTypeSize } from './bombs.js'
-import type { TextFindings } from './findings.js'
 import { ALLOWED_FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
+import { isKnownType, SAMPLING } from './known-types.js'
+import type { Names } from './name-scope.js'
 import type { Tree } from './parser.js'
-import type { Names } from './scope.js'
-import { isKnownType, SAMPLING } from './types.js'
+import type { TextFindings } from './text-findings.js'
 
 type NodeCheck = (node: Tree, walk: TextFindings, scope: Names) => void
 
