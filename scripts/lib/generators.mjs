@@ -267,14 +267,14 @@ async function withPostgres(work) {
 
 /** The sample cinema as the demo loads it, for psql alone. */
 export async function cinemaSql() {
-  const { TABLE_NAMES, TABLES } = await built('cinema/schema.js')
+  const { TABLE_NAMES, CINEMA_TABLES } = await built('cinema/schema.js')
   const schema = readFileSync(join(ROOT, 'src/cinema/schema.sql'), 'utf8')
-  const blocks = await withPostgres((url) => sampleRows(url, TABLES))
+  const blocks = await withPostgres((url) => sampleRows(url, CINEMA_TABLES))
   return [
     CINEMA_HEAD,
     schema,
     ...TABLE_NAMES.map(
-      (table, n) => `COPY ${table} (${TABLES[table].join(', ')}) FROM stdin;\n${blocks[n]}\\.\n`,
+      (table, n) => `COPY ${table} (${CINEMA_TABLES[table].join(', ')}) FROM stdin;\n${blocks[n]}\\.\n`,
     ),
     `COMMIT;\n\nANALYZE ${TABLE_NAMES.join(', ')};\n`,
   ].join('\n')

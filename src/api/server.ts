@@ -43,7 +43,7 @@ import { consoleRoutes } from './routes/console.js'
 import { Downloads } from './routes/downloads.js'
 import { EventStreams } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
-import { PREFIX } from './routes/links.js'
+import { API_PREFIX } from './routes/links.js'
 import { referenceRoutes } from './routes/reference.js'
 import { UnknownRoutes } from './routes/unknown.js'
 import {
@@ -173,7 +173,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   unknown.answer(app)
   referenceRoutes(app, options.version)
   // The first version documented the routes without the prefix; both are supported.
-  for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
+  for (const prefix of [API_PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
   closeInOrder(app, services, [

@@ -68,7 +68,7 @@ export class Captor {
 
   #report(error: unknown): boolean {
     const { events } = this.#options
-    const known = asVitrinaError(error)
+    const known = asCaptureError(error)
     if (known.class === 'stale') events.leaseLost(this.#slot ?? '')
     // Once for each failure, not once a second.
     else if (known.message !== this.#lastFailure) events.failed(this.#slot ?? '', known)
@@ -100,7 +100,7 @@ export class Captor {
     } catch (error) {
       // What cut the sessions is the cause, not the errors of the cut sessions.
       if (lease.signal.aborted) throw lease.signal.reason
-      const { code, message, hint } = asVitrinaError(error)
+      const { code, message, hint } = asCaptureError(error)
       if (!this.#stopping.signal.aborted)
         await log.fail({ code, message: `${message} ${hint}` }).catch(() => {})
       throw error
@@ -136,7 +136,7 @@ function laterThan(signal: AbortSignal): AbortSignal {
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-function asVitrinaError(error: unknown): VitrinaError {
+function asCaptureError(error: unknown): VitrinaError {
   if (error instanceof VitrinaError) return error
   if (sqlstateOf(error) === INSUFFICIENT_PRIVILEGE)
     return new VitrinaError(

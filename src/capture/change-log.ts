@@ -2,13 +2,13 @@ import { VitrinaError } from '../model/errors.js'
 import type { Session } from '../postgres/session.js'
 import { HEAD_COLUMNS, type Head, readHead } from './head.js'
 import type { KnownCommit } from './history-check.js'
-import type { Change, Needs } from './images.js'
+import type { LoggedChange, Needs } from './images.js'
 import { formatLsn, type Lsn } from './lsn.js'
 import { MOVED_CHANNEL } from './signals.js'
 import type { CreatedSlot, SlotState } from './slot.js'
 
 /** An entry to be written. */
-export interface NewEntry extends Change {
+export interface NewEntry extends LoggedChange {
   readonly endLsn: Lsn
   readonly seq: number
   readonly xid: bigint
@@ -264,7 +264,7 @@ function columnsOf(entries: readonly NewEntry[]): unknown[][] {
   ]
 }
 
-function jsonOrNull(image: Change['old']): string | null {
+function jsonOrNull(image: LoggedChange['old']): string | null {
   return image === null ? null : JSON.stringify(image)
 }
 

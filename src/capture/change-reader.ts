@@ -6,13 +6,13 @@ import type { TableName } from '../sql/identifiers.js'
 import { readStructure, type Structure } from './fingerprint.js'
 import { HEAD_COLUMNS, type Head, readHead } from './head.js'
 import { changeLogRemoved, headById, type LogPosition } from './heads.js'
-import type { Change, Operation } from './images.js'
+import type { LoggedChange, Operation } from './images.js'
 import { formatLsn, type Lsn, NO_LSN, parseLsn } from './lsn.js'
 import { relationName } from './relation-name.js'
 import { MOVED_CHANNEL, type Signals, WANTED_CHANNEL } from './signals.js'
 import { coversStart, type Gate, gate, parseSnapshot, type Snapshot } from './snapshot.js'
 
-export interface Entry extends Change {
+export interface Entry extends LoggedChange {
   readonly endLsn: Lsn
   readonly xid: bigint
 }
@@ -285,8 +285,8 @@ function readEntry(row: Record<string, string | null>): Entry {
     xid: BigInt(row.xid!),
     relation: row.relation!,
     op: row.op as Operation,
-    old: JSON.parse(row.old ?? 'null') as Change['old'],
-    new: JSON.parse(row.new ?? 'null') as Change['new'],
+    old: JSON.parse(row.old ?? 'null') as LoggedChange['old'],
+    new: JSON.parse(row.new ?? 'null') as LoggedChange['new'],
   }
 }
 

@@ -26,10 +26,10 @@ export interface Relation {
 }
 
 /** The values of a row in the order of its columns. Undefined: not sent, because it is stored apart and did not change. */
-export type Tuple = readonly (Value | null | undefined)[]
+export type Tuple = readonly (RawValue | null | undefined)[]
 
 /** A value as it arrived. Text is made of it only where it is needed: a row may carry 1 GB in a column that is not. */
-export type Value = Buffer
+export type RawValue = Buffer
 
 export interface OldTuple {
   /** Only the columns of the identity; the others arrive as NULL and mean nothing. */
@@ -121,7 +121,7 @@ const NULL = 0x6e
 const NOT_SENT = 0x75
 
 function readTuple(input: Input): Tuple {
-  const values: (Value | null | undefined)[] = []
+  const values: (RawValue | null | undefined)[] = []
   for (let left = input.uint16(); left > 0; left--) {
     const kind = input.uint8()
     if (kind === NULL) values.push(null)

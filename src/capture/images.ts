@@ -1,4 +1,4 @@
-import type { Message, OldTuple, Relation, Tuple, Value } from './decoder.js'
+import type { Message, OldTuple, RawValue, Relation, Tuple } from './decoder.js'
 
 /** Column → its text. A column that is absent is unknown, which is not the same as NULL. */
 export type Image = Readonly<Record<string, string | null>>
@@ -6,7 +6,7 @@ export type Image = Readonly<Record<string, string | null>>
 /** I inserted, U updated, D deleted, T truncated, or changed in too many rows to list them. */
 export type Operation = 'I' | 'U' | 'D' | 'T'
 
-export interface Change {
+export interface LoggedChange {
   readonly relation: string
   readonly op: Operation
   readonly old: Image | null
@@ -25,7 +25,7 @@ const NO_COLUMNS: ReadonlySet<string> = new Set()
  * What the log keeps of a message. A change of a published table is always kept, also while no pipeline is known to
  * need it: one that registers at this moment would miss it.
  */
-export function changesOf(message: Message, needs: Needs): Change[] {
+export function changesOf(message: Message, needs: Needs): LoggedChange[] {
   switch (message.tag) {
     case 'insert':
       return [change(message.relation, 'I', { old: null, new: rowOf(message.relation, message.next, needs) })]
@@ -42,19 +42,19 @@ export function changesOf(message: Message, needs: Needs): Change[] {
   }
 }
 
-function change(relation: Relation, op: Operation, images: Pick<Change, 'old' | 'new'>): Change {
+function change(relation: Relation, op: Operation, images: Pick<LoggedChange, 'old' | 'new'>): LoggedChange {
   return { relation: relation.name, op, ...images }
 }
 
-type Row = Record<string, string | null>
+type MutableImage = Record<string, string | null>
 
 function updateOf(
   { relation, previous, next }: Extract<Message, { tag: 'update' }>,
   needs: Needs,
-): Pick<Change, 'old' | 'new'> {
+): Pick<LoggedChange, 'old' | 'new'> {
   // Without an old row, the columns of the identity did not change.
   const old = oldOf(relation, previous ?? { isKeyOnly: true, values: next }, needs)
-  const row: Row = rowOf(relation, next, needs)
+  const row: MutableImage = rowOf(relation, next, needs)
   relation.columns.forEach(({ name }, index) => {
     // A value that was not sent did not change either.
     if (next[index] === undefined && name in old) row[name] = old[name]!
@@ -62,7 +62,7 @@ function updateOf(
   return { old, new: row }
 }
 
-function oldOf(relation: Relation, { isKeyOnly, values }: OldTuple, needs: Needs): Row {
+function oldOf(relation: Relation, { isKeyOnly, values }: OldTuple, needs: Needs): MutableImage {
   return imageOf(
     relation,
     values,
@@ -70,20 +70,24 @@ function oldOf(relation: Relation, { isKeyOnly, values }: OldTuple, needs: Needs
   )
 }
 
-function rowOf(relation: Relation, values: Tuple, needs: Needs): Row {
+function rowOf(relation: Relation, values: Tuple, needs: Needs): MutableImage {
   return imageOf(relation, values, (column) => isKept(relation, column, needs))
 }
 
-type Column = Relation['columns'][number]
+type RelationColumn = Relation['columns'][number]
 
 /** With REPLICA IDENTITY FULL every column belongs to the identity; then only those that are needed are kept. */
-function isKept(relation: Relation, { name, isKey }: Column, needs: Needs): boolean {
+function isKept(relation: Relation, { name, isKey }: RelationColumn, needs: Needs): boolean {
   if (isKey && relation.identity !== 'f') return true
   return (needs.get(relation.name) ?? NO_COLUMNS).has(name)
 }
 
-function imageOf(relation: Relation, values: Tuple, isWanted: (column: Column) => boolean): Row {
-  const image: Row = {}
+function imageOf(
+  relation: Relation,
+  values: Tuple,
+  isWanted: (column: RelationColumn) => boolean,
+): MutableImage {
+  const image: MutableImage = {}
   relation.columns.forEach((column, index) => {
     const value = values[index]
     if (value === undefined || !isWanted(column)) return
@@ -94,7 +98,7 @@ function imageOf(relation: Relation, values: Tuple, isWanted: (column: Column) =
 }
 
 /** Undefined: too long, or not UTF-8 (a database with the encoding SQL_ASCII), so the value is unknown. */
-function textOf(value: Value): string | undefined {
+function textOf(value: RawValue): string | undefined {
   if (value.length > LONGEST_BYTES) return undefined
   const text = value.toString('utf8')
   return text.includes('\uFFFD') && !Buffer.from(text, 'utf8').equals(value) ? undefined : text

@@ -3,7 +3,7 @@ import { LimitedClient } from '../postgres/client.js'
 import { SET_TEXT_FORMAT } from '../postgres/session.js'
 
 /** What pg does not declare of its connection: the messages of a replication stream, and the socket below them. */
-export interface Wire {
+export interface ReplicationConnection {
   readonly stream: { pause(): void; resume(): void; destroy(): void }
   on(event: 'copyData', heard: (message: { readonly chunk: Buffer }) => void): void
   once(event: 'replicationStart', heard: () => void): void
@@ -14,7 +14,7 @@ const CONNECT_MS = 10_000
 
 /** A connection to the walsender of one database. When the signal aborts, its socket is cut. */
 export class ReplicationClient {
-  readonly wire: Wire
+  readonly wire: ReplicationConnection
   readonly #client: pg.Client
   readonly #signal: AbortSignal
   readonly #cut: () => void
@@ -22,7 +22,7 @@ export class ReplicationClient {
   private constructor(client: pg.Client, signal: AbortSignal) {
     this.#client = client
     this.#signal = signal
-    this.wire = (client as unknown as { connection: Wire }).connection
+    this.wire = (client as unknown as { connection: ReplicationConnection }).connection
     this.#cut = () => this.wire.stream.destroy()
     signal.addEventListener('abort', this.#cut)
   }

@@ -32,7 +32,7 @@ interface CapturedHere {
   readonly waiting: Set<() => void>
 }
 
-type Channel = typeof MOVED_CHANNEL | typeof WANTED_CHANNEL
+type SignalChannel = typeof MOVED_CHANNEL | typeof WANTED_CHANNEL
 type Heard = (signal: Signal) => void
 
 /**
@@ -40,7 +40,7 @@ type Heard = (signal: Signal) => void
  * and every consumer that waits also polls.
  */
 export class Signals {
-  readonly #listeners: Record<Channel, Set<Heard>> = {
+  readonly #listeners: Record<SignalChannel, Set<Heard>> = {
     [MOVED_CHANNEL]: new Set(),
     [WANTED_CHANNEL]: new Set(),
   }
@@ -52,7 +52,7 @@ export class Signals {
       url,
       name: 'vitrina-changes',
       channels: [MOVED_CHANNEL, WANTED_CHANNEL],
-      onNotification: (channel, payload) => this.#pass(channel as Channel, payload),
+      onNotification: (channel, payload) => this.#pass(channel as SignalChannel, payload),
     })
   }
 
@@ -66,7 +66,7 @@ export class Signals {
   }
 
   /** Returns what ends it. */
-  on(channel: Channel, heard: Heard): () => void {
+  on(channel: SignalChannel, heard: Heard): () => void {
     this.#listeners[channel].add(heard)
     return () => this.#listeners[channel].delete(heard)
   }
@@ -116,7 +116,7 @@ export class Signals {
     return known()
   }
 
-  #pass(channel: Channel, payload: string): void {
+  #pass(channel: SignalChannel, payload: string): void {
     const [head, lsn, entries] = payload.split(' ')
     const signal = {
       head: Number(head),

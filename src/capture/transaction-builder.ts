@@ -1,5 +1,5 @@
 import type { Message, Relation } from './decoder.js'
-import { type Change, changesOf, type Needs } from './images.js'
+import { changesOf, type LoggedChange, type Needs } from './images.js'
 import type { Lsn } from './lsn.js'
 
 /** A commit with what it changed in the published tables. */
@@ -9,7 +9,7 @@ export interface Transaction {
   readonly endLsn: Lsn
   /** When it was committed, in microseconds since 2000. */
   readonly stamp: bigint
-  readonly changes: readonly Change[]
+  readonly changes: readonly LoggedChange[]
   /** Roughly what it takes in memory. */
   readonly bytes: number
 }
@@ -66,7 +66,7 @@ class OpenTransaction {
   readonly #limits: TransactionLimits
   readonly #counts = new Map<string, number>()
   readonly #collapsed = new Set<string>()
-  #changes: Change[] = []
+  #changes: LoggedChange[] = []
   #bytes = 0
 
   constructor(xid: number, limits: TransactionLimits) {
@@ -74,7 +74,7 @@ class OpenTransaction {
     this.#limits = limits
   }
 
-  get changes(): readonly Change[] {
+  get changes(): readonly LoggedChange[] {
     return this.#changes
   }
 
@@ -86,7 +86,7 @@ class OpenTransaction {
     return !this.#collapsed.has(name)
   }
 
-  add(change: Change): void {
+  add(change: LoggedChange): void {
     const { relation } = change
     if (this.#collapsed.has(relation)) return
     this.#keep(change)
@@ -105,13 +105,13 @@ class OpenTransaction {
     for (const change of kept) this.#keep(change)
   }
 
-  #keep(change: Change): void {
+  #keep(change: LoggedChange): void {
     this.#changes.push(change)
     this.#bytes += ENTRY_BYTES + sizeOf(change.old) + sizeOf(change.new)
   }
 }
 
-function sizeOf(image: Change['old']): number {
+function sizeOf(image: LoggedChange['old']): number {
   if (image === null) return 0
   let size = 0
   for (const name in image) size += 20 + (image[name]?.length ?? 0)

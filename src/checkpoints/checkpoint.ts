@@ -78,13 +78,13 @@ export interface Position {
   /** What these three will be when a pass over every row, which is still unfinished, has ended. */
   readonly next?: Pick<Position, 'xmin' | 'wal'> & { readonly modified?: string | null }
   /** What audits have found so far. */
-  readonly audit?: Audit
+  readonly audit?: ScopeAudit
   /** `next.xmin`, as version 0.1 stored it. */
   readonly xminNext?: Moment
 }
 
 /** Random scopes are computed again after incremental runs, in the snapshot of the run, and compared. */
-export interface Audit {
+export interface ScopeAudit {
   /** Identifies the query (`QueryTrace.fingerprint`). Another one is audited from the start. */
   readonly query: string
   readonly since: string

@@ -1,6 +1,6 @@
 import { type NamedStatement, valuesFor } from '../model/engine.js'
 import { VitrinaError } from '../model/errors.js'
-import { addRows, NO_ROWS, type RowCounts } from '../model/run.js'
+import { NO_ROWS, type RowCounts, sumRows } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
 
 /** What the committed parts of a run did together. */
@@ -138,7 +138,7 @@ export class PartLedger {
     )
     return {
       count: found.length,
-      rows: found.map(({ counts }) => readCounts(counts)).reduce(addRows, NO_ROWS),
+      rows: found.map(({ counts }) => readCounts(counts)).reduce(sumRows, NO_ROWS),
       marks: found.flatMap((row) => (row.marks == null ? [] : (JSON.parse(row.marks) as string[]))),
     }
   }

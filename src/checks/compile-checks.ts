@@ -4,19 +4,19 @@ import { readTableName, type TableName } from '../model/table-name.js'
 import { isAllowedTable, type TargetRules } from '../model/target.js'
 import type { GuardSession, QueryGuard } from '../ports/query-guard.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
-import { type CheckedColumn, type Condition, conditionOf, isReversed } from './condition.js'
+import { type CheckedColumn, conditionOf, isReversed, type RowCondition } from './condition.js'
 
 /** A check of rows, ready to be evaluated. */
 export interface RowCheck {
   readonly check: Check
-  readonly condition: Condition
+  readonly condition: RowCondition
 }
 
 /** A check of the mart. */
 export interface MartCheck {
   readonly check: Check
   /** Null: it is about the mart as a whole. */
-  readonly condition: Condition | null
+  readonly condition: RowCondition | null
   /** The condition of the check contains aggregates: it is evaluated once, not for each row. */
   readonly isAggregate: boolean
 }
@@ -97,7 +97,7 @@ async function requireReadable(session: GuardSession, check: Relationship, rules
   const refused = refusedTable(check, rules)
   if (refused !== null) throw refused
   const name = readTableName(check.to)!
-  const found = await session.rows<Relation>(BELOW, [name.schema, name.table])
+  const found = await session.rows<CheckedRelation>(BELOW, [name.schema, name.table])
   const forbidden = found.find((relation) => !mayRead(relation, rules))
   if (forbidden !== undefined)
     throw unreadable(check, `${forbidden.schema}.${forbidden.table}, which ${check.to} contains,`, rules)
@@ -114,7 +114,7 @@ async function requireReadable(session: GuardSession, check: Relationship, rules
     })
 }
 
-interface Relation extends Record<string, string | null> {
+interface CheckedRelation extends Record<string, string | null> {
   readonly schema: string
   readonly table: string
   /** pg_class.relkind */
@@ -198,7 +198,7 @@ const AGGREGATE_IN_WHERE = '42803'
 /** Asks the server whether types, literals and tables fit. True: the condition contains aggregates. */
 async function requireValid(
   session: GuardSession,
-  { check, condition, isOverMart }: { check: Check; condition: Condition | null; isOverMart: boolean },
+  { check, condition, isOverMart }: { check: Check; condition: RowCondition | null; isOverMart: boolean },
   columns: readonly CheckedColumn[],
 ): Promise<boolean> {
   if (condition === null) {
@@ -266,7 +266,7 @@ function requireTime(check: Extract<Check, { type: 'freshness' }>, columns: read
 /** A relation with the columns that conditions need, still called `batch`. */
 export function widened(
   relation: string,
-  conditions: readonly Pick<Condition, 'window' | 'lookup'>[],
+  conditions: readonly Pick<RowCondition, 'window' | 'lookup'>[],
 ): string {
   const windows = conditions.flatMap(({ window }) => (window === null ? [] : [window]))
   const lookups = conditions.flatMap(({ lookup }) => (lookup === null ? [] : [lookup]))

@@ -9,7 +9,7 @@ export interface CheckedColumn {
 }
 
 /** A condition on a row of the relation `batch`. */
-export interface Condition {
+export interface RowCondition {
   /** True: the row passes. Never NULL. */
   readonly passes: string
   /** An expression over all rows of the relation that `passes` needs, with the name that it uses. */
@@ -34,7 +34,7 @@ export function conditionOf(
   check: Check,
   types: ReadonlyMap<string, string>,
   { place, looksUp }: ConditionOptions,
-): Condition | null {
+): RowCondition | null {
   switch (check.type) {
     case 'not_null':
       // Not IS NOT NULL: that is false for a composite value with one NULL inside.
@@ -57,7 +57,7 @@ export function conditionOf(
   }
 }
 
-function plain(conditions: readonly string[]): Condition {
+function plain(conditions: readonly string[]): RowCondition {
   return { passes: conditions.join(' AND '), window: null, lookup: null }
 }
 
@@ -117,7 +117,7 @@ type Relationship = Extract<Check, { type: 'relationship' }>
  * times the insert of 100,000 rows. LIMIT keeps it from turning this into such a join; repeated values are remembered
  * (Memoize): 20 ms with 5,000 distinct values that the statistics know, else an index scan for each row (90 ms).
  */
-function lookedUp(check: Relationship, name: string): Condition {
+function lookedUp(check: Relationship, name: string): RowCondition {
   const join = `LEFT JOIN LATERAL (SELECT true AS found ${related(check)} LIMIT 1) AS ${name} ON true`
   return {
     passes: `(${isNullIn(checkedColumns(check))} OR batch.${name} IS TRUE)`,
@@ -135,7 +135,7 @@ function related(check: Relationship): string {
   return `FROM ${table === null ? quoteIdentifier(check.to) : quoteTable(table)} AS related WHERE ${same.join(' AND ')}`
 }
 
-function uniqueOf(names: readonly string[], name: string): Condition {
+function uniqueOf(names: readonly string[], name: string): RowCondition {
   const by = names.map((column) => ref(column)).join(', ')
   return {
     passes: `(${isNullIn(names)} OR batch.${name} = 1)`,

@@ -4,7 +4,7 @@ import { type AudienceSize, audience } from './audience.js'
 import { CREW, catalogue, generatedFilms } from './catalogue.js'
 import { ensureGenres } from './genres.js'
 import { analyzeCinema, inOneLoad, type LoadOptions, loadCinema, type TableRows } from './load.js'
-import { type Counts, createCinemaSchema, TABLE_NAMES } from './schema.js'
+import { createCinemaSchema, TABLE_NAMES, type TableCounts } from './schema.js'
 import { type Uuid, uuidText } from './uuid.js'
 
 /** Values that are not given are derived from the number of films and ratings. */
@@ -29,7 +29,7 @@ export async function generate(
   client: Client,
   options: GenerateOptions,
   onProgress?: LoadOptions['onProgress'],
-): Promise<Counts> {
+): Promise<TableCounts> {
   const sizes = sizesOf(options)
   await createCinemaSchema(client)
   const counts = await inOneLoad(client, async () => {

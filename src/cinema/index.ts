@@ -2,4 +2,4 @@
 export { type GenerateOptions, generate } from './generate.js'
 export type { LoadProgress } from './load.js'
 export { loadSample } from './sample.js'
-export { type Counts, createCinemaSchema, TABLE_NAMES } from './schema.js'
+export { createCinemaSchema, TABLE_NAMES, type TableCounts } from './schema.js'

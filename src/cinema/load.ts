@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Client } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { CopyWriter } from './copy-writer.js'
-import { type CinemaTable, type Counts, TABLE_NAMES, TABLES } from './schema.js'
+import { CINEMA_TABLES, type CinemaTable, TABLE_NAMES, type TableCounts } from './schema.js'
 import { withoutIndexes } from './without-indexes.js'
 
 /** The rows of one table. Item n becomes none, one or several rows. */
@@ -50,8 +50,8 @@ export async function loadCinema(
   client: Client,
   sets: TableRows[],
   options: LoadOptions = {},
-): Promise<Counts> {
-  const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Counts
+): Promise<TableCounts> {
+  const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as TableCounts
   for (const rows of sets) {
     const copy = () => copyTable(client, rows, options)
     const fast = rows.items >= MANY_ITEMS && (await isEmpty(client, rows.table))
@@ -71,7 +71,7 @@ export async function isEmpty(client: Client, table: CinemaTable): Promise<boole
 }
 
 async function copyTable(client: Client, rows: TableRows, options: LoadOptions): Promise<number> {
-  const columns = TABLES[rows.table].join(', ')
+  const columns = CINEMA_TABLES[rows.table].join(', ')
   const copy = client.query(copyFrom(`COPY ${rows.table} (${columns}) FROM STDIN WITH (FORMAT binary)`))
   await pipeline(Readable.from(chunks(rows, options.onProgress)), copy, { signal: options.signal })
   return copy.rowCount
@@ -81,7 +81,7 @@ function* chunks(
   { table, items, write }: TableRows,
   onProgress: LoadOptions['onProgress'],
 ): Generator<Buffer> {
-  const writer = new CopyWriter(TABLES[table].length)
+  const writer = new CopyWriter(CINEMA_TABLES[table].length)
   for (let n = 0; n < items; n++) {
     write(n, writer)
     if (!writer.full) continue

@@ -5,7 +5,7 @@ import records from './films.json' with { type: 'json' }
 import { ensureGenres } from './genres.js'
 import { analyzeCinema, inOneLoad, isEmpty, loadCinema, type TableRows } from './load.js'
 import { Random } from './random.js'
-import { type CinemaTable, type Counts, countRows, createCinemaSchema } from './schema.js'
+import { type CinemaTable, countRows, createCinemaSchema, type TableCounts } from './schema.js'
 import { CATALOGUE_OPENS, EPOCH, SIGN_UP_OPENS } from './time.js'
 import { idOfName, type Uuid } from './uuid.js'
 
@@ -15,7 +15,7 @@ type Credit = { film: Film; role: string; name: string }
 /** Negative, so that generated sets, whose seeds are not, never share an id with the sample. */
 const SAMPLE_SEED = -1977
 const AUDIENCE = { users: 200, ratings: 4000, reviews: 400, likes: 1500, views: 5000 }
-const ROLES = { director: 'directors', writer: 'writers', actor: 'actors' } as const
+const CREDIT_ROLES = { director: 'directors', writer: 'writers', actor: 'actors' } as const
 
 /** Best known first: for such old and popular films the rating is a good approximation. */
 const films: Film[] = [...records].sort((a, b) => b.rating - a.rating)
@@ -24,7 +24,7 @@ const films: Film[] = [...records].sort((a, b) => b.rating - a.rating)
  * Loads real films with a generated audience in one transaction. A cinema that has films is left unchanged,
  * so it can be called before every start. Returns the number of rows afterwards.
  */
-export async function loadSample(client: Client): Promise<Counts> {
+export async function loadSample(client: Client): Promise<TableCounts> {
   await createCinemaSchema(client)
   const loaded = await inOneLoad(client, async () => {
     if (!(await isEmpty(client, 'content.film_work'))) return false
@@ -75,7 +75,9 @@ function writeCredit(to: CopyWriter, { film, role, name }: Credit): void {
 
 /** People and their roles, in the order of the titles. */
 function creditsOf(film: Film): Credit[] {
-  return Object.entries(ROLES).flatMap(([role, list]) => film[list].map((name) => ({ film, role, name })))
+  return Object.entries(CREDIT_ROLES).flatMap(([role, list]) =>
+    film[list].map((name) => ({ film, role, name })),
+  )
 }
 
 /** Title and date, because a remake has the title of the original. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Client } from 'pg'
 
 /** The cinema's tables and the columns that are loaded, in an order that suits the foreign keys. */
-export const TABLES = {
+export const CINEMA_TABLES = {
   'content.film_work': columns('id title description creation_date rating type created modified'),
   'content.genre': columns('id name description created modified'),
   'content.person': columns('id full_name created modified'),
@@ -17,10 +17,10 @@ export const TABLES = {
   ),
 }
 
-export type CinemaTable = keyof typeof TABLES
-export type Counts = Record<CinemaTable, number>
+export type CinemaTable = keyof typeof CINEMA_TABLES
+export type TableCounts = Record<CinemaTable, number>
 
-export const TABLE_NAMES = Object.keys(TABLES) as CinemaTable[]
+export const TABLE_NAMES = Object.keys(CINEMA_TABLES) as CinemaTable[]
 
 /** Creates what is missing in the schemas content, ugc and auth. Safe before every start, changes no row. */
 export async function createCinemaSchema(client: Client): Promise<void> {
@@ -28,7 +28,7 @@ export async function createCinemaSchema(client: Client): Promise<void> {
 }
 
 /** The current number of rows. */
-export async function countRows(client: Client): Promise<Counts> {
+export async function countRows(client: Client): Promise<TableCounts> {
   const counts = TABLE_NAMES.map((table) => `(SELECT count(*)::float8 FROM ${table}) AS "${table}"`)
   const { rows } = await client.query(`SELECT ${counts.join(', ')}`)
   return rows[0]

@@ -77,7 +77,7 @@ interface How {
   readonly report: (line: string) => void
 }
 
-interface Work {
+interface ChangeWork {
   readonly verb: 'create' | 'update' | 'delete'
   readonly name: string
   readonly file: FilePipeline | null
@@ -93,10 +93,10 @@ const MAY_PASS: ReadonlySet<string> = new Set(['TARGET_TAKEN', 'AFTER_UNKNOWN', 
  */
 async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
   const all = workOf(server, plan, how)
-  const done: Work[] = []
+  const done: ChangeWork[] = []
   for (let left = all; left.length > 0; ) {
-    const waiting: Work[] = []
-    let refused: Refused | null = null
+    const waiting: ChangeWork[] = []
+    let refused: RefusedWork | null = null
     for (const work of left) {
       try {
         await work.run()
@@ -114,13 +114,17 @@ async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
   }
 }
 
-interface Refused {
-  readonly work: Work
+interface RefusedWork {
+  readonly work: ChangeWork
   readonly error: unknown
 }
 
 /** Shows what was applied and what was not; the error of the server if nothing was. */
-function incomplete(all: readonly Work[], done: readonly Work[], { work, error }: Refused): unknown {
+function incomplete(
+  all: readonly ChangeWork[],
+  done: readonly ChangeWork[],
+  { work, error }: RefusedWork,
+): unknown {
   // Without an answer of the server the change may have been saved.
   const isUnknown = !(error instanceof ApiError)
   const { code, message, hint } = asVitrinaError(error)
@@ -142,10 +146,11 @@ function incomplete(all: readonly Work[], done: readonly Work[], { work, error }
 }
 
 const count = (changes: number) => (changes === 1 ? '1 change' : `${changes} changes`)
-const titleOf = ({ verb, name }: Work) => `${verb} ${name}`
-const listOf = (works: readonly Work[]) => (works.length === 0 ? '' : `: ${works.map(titleOf).join(', ')}`)
+const titleOf = ({ verb, name }: ChangeWork) => `${verb} ${name}`
+const listOf = (works: readonly ChangeWork[]) =>
+  works.length === 0 ? '' : `: ${works.map(titleOf).join(', ')}`
 
-function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): Work[] {
+function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): ChangeWork[] {
   return [
     ...plan.creates.map((file) => ({
       verb: 'create' as const,
@@ -172,7 +177,7 @@ function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): Work[] 
   ]
 }
 
-function ruleWork(server: Server, { creates, updates, extra }: RulePlan, prune: boolean): Work[] {
+function ruleWork(server: Server, { creates, updates, extra }: RulePlan, prune: boolean): ChangeWork[] {
   return [
     ...creates.map((file) => ({
       verb: 'create' as const,

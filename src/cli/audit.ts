@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { moment } from './output/print-table.js'
+import { momentText } from './output/print-table.js'
 import { listCommand } from './program/list-command.js'
 import { findPipeline } from './server/find-pipeline.js'
 
@@ -39,7 +39,7 @@ export function addAudit(program: Command): void {
     ],
     pages: { of: 'entries', limit: 20 },
     columns: {
-      at: ({ at }) => moment(at),
+      at: ({ at }) => momentText(at),
       actor: ({ actor }) => actor,
       action: ({ action }) => action,
       target: ({ target_name, target_id }) => target_name ?? target_id,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type FormatFlags, isData, printData } from './output/format.js'
 import { bad, good, print } from './output/print.js'
-import { duration, moment } from './output/print-table.js'
+import { duration, momentText } from './output/print-table.js'
 import { inlineText } from './output/terminal-text.js'
 import { group, readingCommand } from './program/command.js'
 import { type ListColumns, listCommand, printItems } from './program/list-command.js'
@@ -19,7 +19,7 @@ const COLUMNS: ListColumns<CheckState> = {
   status: ({ status }) => status,
   'failed rows': ({ failed_rows }) => failed_rows,
   observed: observedOf,
-  checked: ({ checked_at }) => moment(checked_at),
+  checked: ({ checked_at }) => momentText(checked_at),
 }
 const NONE = 'No checks.'
 

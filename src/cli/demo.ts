@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type { Settings } from '../config/settings.js'
+import { withPassingToken } from '../main/api-token.js'
 import { withMainDatabase } from '../main/database.js'
 import type { DemoPipeline } from '../main/demo-data.js'
 import { demoTaskFolders } from '../main/demo-tasks.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
+import { withTree } from '../main/process-tree.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
-import { withPassingToken } from '../main/token.js'
-import { withTree } from '../main/tree.js'
 import { VitrinaError } from '../model/errors.js'
 import { type MartStory, printMart, verifyMart } from './demo/demo-marts.js'
 import { waitForStand } from './demo/wait-for-stand.js'
@@ -79,9 +79,9 @@ function requireDatabase(settings: Settings): MainSettings {
   )
 }
 
-type Prepared = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: readonly DemoPipeline[] }
+type PreparedDemo = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: readonly DemoPipeline[] }
 
-async function prepareDemo(settings: MainSettings): Promise<Prepared> {
+async function prepareDemo(settings: MainSettings): Promise<PreparedDemo> {
   // Not at the top: every other command would wait for modules that it does not use.
   const { addDemoPipelines, loadDemoSample, readDemoPipelines } = await import('../main/demo-data.js')
   step('Loading the sample data if it is missing')
@@ -126,7 +126,7 @@ function isIndex(target: string): boolean {
 }
 
 async function buildMarts(
-  { settings, counts, pipelines }: Prepared,
+  { settings, counts, pipelines }: PreparedDemo,
   server: Server,
   signal: AbortSignal,
 ): Promise<MartStory[]> {

@@ -41,9 +41,9 @@ async function fill({ films, ratings, seed, replace, output }: Options, signal: 
     async (settings) => {
       step(`Generating ${films} films and ${ratings} ratings from seed ${seed}`)
       // Not at the top: every other command would wait for modules that it does not use.
-      const { generateCinema } = await import('../main/generate.js')
+      const { generateInto } = await import('../main/generate.js')
       const since = performance.now()
-      const counts = await generateCinema(settings, { films, ratings, seed, replace, signal }, everySecond())
+      const counts = await generateInto(settings, { films, ratings, seed, replace, signal }, everySecond())
       detail(`Done in ${((performance.now() - since) / 1000).toFixed(1)} s.`)
       if (isData({ output })) return printData(counts, { output })
       for (const [table, count] of Object.entries(counts))

@@ -5,7 +5,7 @@ import { printTable } from './output/print-table.js'
 import { inlineText } from './output/terminal-text.js'
 import { readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
-import { pathOf } from './server/find-pipeline.js'
+import { pipelinePath } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
 
 interface Flags extends ServerFlags, FormatFlags {
@@ -34,7 +34,7 @@ async function lineage(name: string | undefined, flags: Flags): Promise<void> {
 }
 
 async function openLineage(server: Server, name: string | undefined): Promise<void> {
-  const pipeline = name === undefined ? undefined : (await pathOf(server, name)).path.id
+  const pipeline = name === undefined ? undefined : (await pipelinePath(server, name)).path.id
   const events = await server.ask(server.api.GET('/lineage/openlineage', { params: { query: { pipeline } } }))
   printData(events, { output: 'json' })
 }
@@ -58,7 +58,7 @@ async function fleet(server: Server, flags: Flags): Promise<void> {
 }
 
 async function ofPipeline(server: Server, name: string, flags: Flags): Promise<void> {
-  const params = await pathOf(server, name)
+  const params = await pipelinePath(server, name)
   const answer = await server.ask(server.api.GET('/pipelines/{id}/lineage', { params }))
   if (isData(flags)) return printData(answer, flags)
   printTable(

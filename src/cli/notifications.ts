@@ -4,7 +4,7 @@ import { isId } from '../model/id.js'
 import { EVENT_NAMES, type NotificationEvent } from '../model/notification.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { print } from './output/print.js'
-import { moment } from './output/print-table.js'
+import { momentText } from './output/print-table.js'
 import { inlineText } from './output/terminal-text.js'
 import { collect, group, serverCommand, timeSpan, wholeNumber } from './program/command.js'
 import { listCommand } from './program/list-command.js'
@@ -106,14 +106,14 @@ function addDelivery(notifications: Command): void {
       channel: ({ name }) => name,
       type: ({ type }) => type ?? 'not configured',
       host: ({ host }) => host ?? '',
-      'last delivery': ({ last_sent_at }) => moment(last_sent_at),
+      'last delivery': ({ last_sent_at }) => momentText(last_sent_at),
       pending: ({ pending }) => pending,
       dead: ({ dead }) => dead,
       // A channel that has delivered since is not failing any more.
       'last error': ({ last_error: error, last_error_at: failed, last_sent_at: sent }) =>
         error === null || failed === null || (sent !== null && sent >= failed)
           ? ''
-          : `${moment(failed)}: ${error}`,
+          : `${momentText(failed)}: ${error}`,
     },
     none: 'No channels. Set VITRINA_CHANNELS for the API.',
   })
@@ -138,7 +138,7 @@ function addDelivery(notifications: Command): void {
       event: ({ event, code }) => (code === null ? event : `${event} (${code})`),
       pipelines: ({ pipelines }) => pipelines.join(', '),
       attempts: ({ attempts }) => attempts,
-      'given up': ({ died_at }) => moment(died_at),
+      'given up': ({ died_at }) => momentText(died_at),
       error: ({ error }) => error,
     },
     none: 'No undelivered notifications.',

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { QUARANTINE_STATUSES } from '../model/history.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { print } from './output/print.js'
-import { moment } from './output/print-table.js'
+import { momentText } from './output/print-table.js'
 import { group, serverCommand } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
@@ -31,7 +31,7 @@ export function addQuarantine(program: Command): void {
       row: ({ id }) => id,
       status: ({ status }) => status,
       key: ({ key }) => key,
-      refused: ({ refused_at }) => moment(refused_at),
+      refused: ({ refused_at }) => momentText(refused_at),
       reason: ({ reason }) => reason,
     },
     none: 'No quarantined rows.',

@@ -5,7 +5,7 @@ import { VitrinaError } from '../model/errors.js'
 import { isId } from '../model/id.js'
 import { type FormatFlags, isData, printData } from './output/format.js'
 import { bad, detail, dim, print } from './output/print.js'
-import { moment } from './output/print-table.js'
+import { momentText } from './output/print-table.js'
 import { readingCommand } from './program/command.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline } from './server/find-pipeline.js'
@@ -129,7 +129,7 @@ async function newestRun(server: Server, name: string): Promise<string> {
 function printLine({ at, level, message, fields }: LogLine): void {
   const facts = Object.entries(fields).map(([name, value]) => `${name}=${asWord(value)}`)
   const mark = level === 'info' ? level.padEnd(5) : bad(level.padEnd(5))
-  print([dim(moment(at) ?? ''), mark, message, dim(facts.join(' '))].join('  ').trimEnd())
+  print([dim(momentText(at) ?? ''), mark, message, dim(facts.join(' '))].join('  ').trimEnd())
 }
 
 function asWord(value: unknown): string {

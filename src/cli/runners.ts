@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { duration, moment } from './output/print-table.js'
+import { duration, momentText } from './output/print-table.js'
 import { group } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 
@@ -16,9 +16,9 @@ export function addRunners(program: Command): void {
       pid: ({ pid }) => pid,
       version: ({ version }) => version,
       tags: ({ tags }) => tagsText(tags),
-      started: ({ started_at }) => moment(started_at),
+      started: ({ started_at }) => momentText(started_at),
       'last seen': ({ heartbeat_age_ms }) => `${duration(heartbeat_age_ms)} ago`,
-      stopped: ({ stopped_at }) => moment(stopped_at),
+      stopped: ({ stopped_at }) => momentText(stopped_at),
       holds: ({ holds }) => holds.map(({ name }) => name).join(', '),
     },
     none: 'No runners found. Run "vitrina runner" to start one.',

@@ -4,7 +4,7 @@ import { isId } from '../model/id.js'
 import { RUN_STATUSES } from '../model/status.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { print } from './output/print.js'
-import { duration, moment, printFields, printTable } from './output/print-table.js'
+import { duration, momentText, printFields, printTable } from './output/print-table.js'
 import { group, readingCommand, serverCommand } from './program/command.js'
 import { type ListColumns, listCommand } from './program/list-command.js'
 import { addRunLog } from './run-log.js'
@@ -21,7 +21,7 @@ export const RUN_TABLE = {
     run: ({ id }) => id,
     pipeline: ({ pipeline_name }) => pipeline_name,
     status: ({ status }) => status,
-    started: ({ started_at }) => moment(started_at),
+    started: ({ started_at }) => momentText(started_at),
     took: ({ duration_ms }) => duration(duration_ms),
     read: ({ rows_read }) => rows_read,
     written: ({ rows_written }) => rows_written,
@@ -113,7 +113,7 @@ async function currentRun(server: Server, name: string): Promise<string> {
 
 function heldBackLine({ reason, pid, since }: NonNullable<RunDetail['held_back']>): string {
   const session = pid === null ? '' : ` (session ${pid})`
-  return `${reason}${session}${since === null ? '' : `, open since ${moment(since)}`}`
+  return `${reason}${session}${since === null ? '' : `, open since ${momentText(since)}`}`
 }
 
 function printRun({ batch_history, attempt_history, held_back, waiting, cost, ...run }: RunDetail): void {
@@ -121,9 +121,9 @@ function printRun({ batch_history, attempt_history, held_back, waiting, cost, ..
     ...run,
     blocks_read: cost?.blocks_read ?? null,
     wal_bytes: cost?.wal_bytes ?? null,
-    requested_at: moment(run.requested_at),
-    started_at: moment(run.started_at),
-    finished_at: moment(run.finished_at),
+    requested_at: momentText(run.requested_at),
+    started_at: momentText(run.started_at),
+    finished_at: momentText(run.finished_at),
     duration_ms: duration(run.duration_ms),
     held_back: held_back === null ? null : heldBackLine(held_back),
     waiting: waiting === null ? null : `${waiting.detail} ${waiting.hint}`,
@@ -154,7 +154,7 @@ function printAttempts(attempts: RunDetail['attempt_history']): void {
   print()
   printTable(
     ['attempt', 'ended', 'how', 'runner', 'error'],
-    attempts.map((one) => [one.attempt, moment(one.ended_at), one.end, one.runner_id, one.error_code]),
+    attempts.map((one) => [one.attempt, momentText(one.ended_at), one.end, one.runner_id, one.error_code]),
     '',
   )
 }

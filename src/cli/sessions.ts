@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { print } from './output/print.js'
-import { moment } from './output/print-table.js'
+import { momentText } from './output/print-table.js'
 import { group, serverCommand } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
@@ -26,9 +26,9 @@ export function addSessions(program: Command): void {
     columns: {
       token: ({ name }) => name,
       role: ({ role }) => role,
-      'signed in': ({ created_at }) => moment(created_at),
-      'last used': ({ last_used_at }) => moment(last_used_at),
-      expires: ({ expires_at }) => moment(expires_at),
+      'signed in': ({ created_at }) => momentText(created_at),
+      'last used': ({ last_used_at }) => momentText(last_used_at),
+      expires: ({ expires_at }) => momentText(expires_at),
       from: ({ opened_from }) => opened_from,
       browser: ({ user_agent }) => user_agent,
       id: ({ id }) => id,

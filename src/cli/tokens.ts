@@ -4,7 +4,7 @@ import { VitrinaError } from '../model/errors.js'
 import { isId } from '../model/id.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './output/format.js'
 import { detail, print } from './output/print.js'
-import { moment } from './output/print-table.js'
+import { momentText } from './output/print-table.js'
 import { group, serverCommand, timeSpan } from './program/command.js'
 import { listCommand } from './program/list-command.js'
 import type { ServerFlags } from './server/connection.js'
@@ -55,11 +55,11 @@ export function addTokens(program: Command): void {
     columns: {
       name: ({ name }) => name,
       role: ({ role }) => role,
-      created: ({ created_at }) => moment(created_at),
+      created: ({ created_at }) => momentText(created_at),
       by: ({ created_by }) => created_by,
-      expires: ({ expires_at }) => moment(expires_at),
-      revoked: ({ revoked_at }) => moment(revoked_at),
-      'last used': ({ last_used_at }) => moment(last_used_at),
+      expires: ({ expires_at }) => momentText(expires_at),
+      revoked: ({ revoked_at }) => momentText(revoked_at),
+      'last used': ({ last_used_at }) => momentText(last_used_at),
       from: ({ last_used_from }) => last_used_from ?? '',
       id: ({ id }) => id,
     },
@@ -108,7 +108,7 @@ async function rotate(token: string, { grace: seconds, expires, ...flags }: Rota
   }
   const made = await server.ask(server.api.POST('/tokens/{id}/rotate', { params: { path: { id } }, body }))
   if (isData(flags)) return printData(made, flags)
-  const old = made.previous_until === null ? 'ended' : `is valid until ${moment(made.previous_until)}`
+  const old = made.previous_until === null ? 'ended' : `is valid until ${momentText(made.previous_until)}`
   detail(`Rotated ${made.name}: the old value ${old}. The new value is shown only once:`)
   print(made.token)
 }

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { VitrinaError } from '../model/errors.js'
-import { didYouMean } from './suggest.js'
+import { didYouMean } from './did-you-mean.js'
 
 const context = z.object({ url: z.string(), token: z.string().nullable() })
 const contextsFile = z.object({ current: z.string().nullable(), contexts: z.record(z.string(), context) })

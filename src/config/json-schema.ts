@@ -1,4 +1,4 @@
-import { didYouMean } from './suggest.js'
+import { didYouMean } from './did-you-mean.js'
 
 /** The subset of JSON Schema that our generated schemas use. */
 export interface JsonSchema {

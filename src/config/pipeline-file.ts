@@ -6,7 +6,7 @@ import { resolveReferences } from './references.js'
 import { type FileMistake, type FilePosition, SourceText } from './source-text.js'
 import { YamlPlaces } from './yaml-places.js'
 
-type Step = string | number
+type PathSegment = string | number
 
 /** A pipeline or a notification rule from a file, with the field names of the API. */
 export interface FilePipeline {
@@ -60,14 +60,14 @@ export function joined(parts: readonly PipelineFile[]): PipelineFile {
   }
 }
 
-interface Parsed {
+interface ParsedFile {
   readonly document: Document
   readonly content: unknown
   readonly places: YamlPlaces
 }
 
 /** A file that expands without end, by aliases or nesting, is reported like any other mistake. */
-function parseDocuments(source: SourceText): (Parsed | { readonly message: string })[] {
+function parseDocuments(source: SourceText): (ParsedFile | { readonly message: string })[] {
   try {
     const lines = new LineCounter()
     // The library would compare each key with all others: a mapping with 100,000 of them took minutes.
@@ -98,7 +98,7 @@ function contentOf(document: Document): unknown {
   return document.toJS() as unknown
 }
 
-async function readDocument(reading: Reading, { document, content }: Parsed): Promise<PipelineFile> {
+async function readDocument(reading: FileReading, { document, content }: ParsedFile): Promise<PipelineFile> {
   const { source, places } = reading
   if (document.errors.length > 0)
     return {
@@ -142,7 +142,7 @@ function doubledKeys(document: Document): Node[] {
   return found
 }
 
-interface Reading {
+interface FileReading {
   readonly source: SourceText
   readonly places: YamlPlaces
   readonly schema: JsonSchema
@@ -151,7 +151,7 @@ interface Reading {
   readonly access: ReferenceAccess
 }
 
-async function readList(reading: Reading, content: Record<string, unknown>): Promise<PipelineFile> {
+async function readList(reading: FileReading, content: Record<string, unknown>): Promise<PipelineFile> {
   const { pipelines, notifications } = content
   const found = checkValue(frameOf(reading), content).slice(0, MOST_MISTAKES)
   const mistakes = found.map(({ path, message, isKey }) => ({
@@ -181,7 +181,7 @@ function mappingsIn(list: unknown): [Record<string, unknown>, number][] {
 
 const NOTHING: PipelineFile = { pipelines: [], notifications: null, mistakes: [] }
 
-function frameOf({ notification }: Reading): JsonSchema {
+function frameOf({ notification }: FileReading): JsonSchema {
   const list: JsonSchema = { type: 'array', items: { type: 'object' } }
   return {
     type: 'object',
@@ -196,9 +196,9 @@ function frameOf({ notification }: Reading): JsonSchema {
 }
 
 async function readRule(
-  reading: Reading,
+  reading: FileReading,
   written: Record<string, unknown>,
-  at: readonly Step[],
+  at: readonly PathSegment[],
 ): Promise<PipelineFile> {
   const { raw, mistakes } = await resolved(reading, written, at)
   const rule = {
@@ -211,9 +211,9 @@ async function readRule(
 
 /** An entry with its references replaced, and what is wrong with it by its schema. */
 async function resolved(
-  reading: Reading,
+  reading: FileReading,
   written: Record<string, unknown>,
-  at: readonly Step[],
+  at: readonly PathSegment[],
 ): Promise<{ readonly raw: Record<string, unknown>; readonly mistakes: readonly FileMistake[] }> {
   const { value, mistakes } = await resolveReferences(written, reading.schema, reading.access)
   const raw = value as Record<string, unknown>
@@ -226,9 +226,9 @@ async function resolved(
 }
 
 async function readEntry(
-  reading: Reading,
+  reading: FileReading,
   written: Record<string, unknown>,
-  at: readonly Step[],
+  at: readonly PathSegment[],
 ): Promise<PipelineFile> {
   const { places } = reading
   const { raw, mistakes: wrong } = await resolved(reading, written, at)
@@ -254,7 +254,7 @@ const SOURCES = ['source_query', 'source_query_file', 'source_table'] as const
 
 /** A pipeline has one source; a second one is reported at its place. */
 function doubledSources(
-  { places, at }: { readonly places: YamlPlaces; readonly at: readonly Step[] },
+  { places, at }: { readonly places: YamlPlaces; readonly at: readonly PathSegment[] },
   raw: Readonly<Record<string, unknown>>,
 ): FileMistake[] {
   const [first, ...more] = SOURCES.filter((field) => (raw[field] ?? null) !== null)
@@ -265,9 +265,9 @@ function doubledSources(
 }
 
 function shapeMistakes(
-  { places, schema }: Reading,
+  { places, schema }: FileReading,
   raw: Record<string, unknown>,
-  at: readonly Step[],
+  at: readonly PathSegment[],
 ): FileMistake[] {
   const found = checkValue(schema, raw).slice(0, MOST_MISTAKES)
   return found.map(({ path, message, isKey }) => {
@@ -290,7 +290,7 @@ function passwordMistakes({ fields, locate }: FilePipeline): FileMistake[] {
 
 function locator(
   places: YamlPlaces,
-  at: readonly Step[],
+  at: readonly PathSegment[],
   queryFile: SourceText | null,
 ): FilePipeline['locate'] {
   return (field, position = null) => {
@@ -303,9 +303,9 @@ function locator(
 
 /** Null if the query is in the file itself. */
 async function readQuery(
-  { places, access }: Reading,
+  { places, access }: FileReading,
   name: unknown,
-  at: readonly Step[],
+  at: readonly PathSegment[],
 ): Promise<SourceText | FileMistake | null> {
   if (typeof name !== 'string') return null
   const query = await access.file(name)

@@ -10,7 +10,7 @@ import {
   type PipelineFile,
   readPipelineFile,
 } from './pipeline-file.js'
-import { isBelow, isHidden } from './reference-access.js'
+import { isBelow, isHiddenPath } from './reference-access.js'
 import { type FileMistake, SourceText } from './source-text.js'
 import { unreadableFile } from './unreadable-file.js'
 
@@ -77,7 +77,7 @@ async function requirePlainFile(path: string): Promise<void> {
   const isLink = target !== join(folder, basename(path))
   const where = !isBelow(folder, target)
     ? 'outside its folder'
-    : isHidden(folder, target)
+    : isHiddenPath(folder, target)
       ? 'that is hidden'
       : null
   if (!isLink || where === null) return

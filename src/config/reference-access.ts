@@ -56,7 +56,7 @@ export class ReferenceAccess {
       const folder = await realpath(this.#folder)
       const path = await realpath(isAbsolute(name) ? name : join(folder, name))
       if (!isBelow(folder, path)) return { message: 'it is outside the folder of this file' }
-      if (isHidden(folder, path)) return { message: 'it is hidden, or in a hidden folder' }
+      if (isHiddenPath(folder, path)) return { message: 'it is hidden, or in a hidden folder' }
       const found = await stat(path)
       if (!found.isFile()) return { message: 'it is not a regular file' }
       if (found.size > MAX_BYTES) return { message: 'it is larger than 1 MiB' }
@@ -70,7 +70,7 @@ export class ReferenceAccess {
 }
 
 /** Whether the file, or a folder between it and this one, is hidden. */
-export function isHidden(folder: string, path: string): boolean {
+export function isHiddenPath(folder: string, path: string): boolean {
   return relative(folder, path)
     .split(sep)
     .some((part) => HIDDEN.test(part))

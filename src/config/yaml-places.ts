@@ -1,7 +1,7 @@
 import { type Document, isMap, isPair, isScalar, isSeq, type LineCounter, type Node, type Scalar } from 'yaml'
 import type { FilePosition, SourceText } from './source-text.js'
 
-type Step = string | number
+type YamlPathSegment = string | number
 
 /** The places of the parts of a document in its file. */
 export class YamlPlaces {
@@ -16,7 +16,7 @@ export class YamlPlaces {
   }
 
   /** The value at a path; if it does not exist, the nearest existing part around it. */
-  ofValue(path: readonly Step[]): FilePosition {
+  ofValue(path: readonly YamlPathSegment[]): FilePosition {
     for (let length = path.length; length > 0; length--) {
       const node = this.#node(path.slice(0, length))
       if (node !== null && length === path.length) return this.#at(node)
@@ -30,7 +30,7 @@ export class YamlPlaces {
   }
 
   /** The name of a field; without one, the start of the mapping. */
-  ofKey(path: readonly Step[]): FilePosition {
+  ofKey(path: readonly YamlPathSegment[]): FilePosition {
     const mapping = this.#node(path.slice(0, -1))
     const pair = isMap(mapping)
       ? mapping.items.find((item) => isScalar(item.key) && item.key.value === path.at(-1))
@@ -39,7 +39,7 @@ export class YamlPlaces {
   }
 
   /** A place in the text of a value; if its lines are not those of the file, the value itself. */
-  inText(path: readonly Step[], line: number, column: number): FilePosition {
+  inText(path: readonly YamlPathSegment[], line: number, column: number): FilePosition {
     const node = this.#node(path)
     const start = this.#start(node)
     if (!isScalar(node) || start === null) return this.ofValue(path)
@@ -61,7 +61,7 @@ export class YamlPlaces {
     return this.#source.place(line, Math.max(0, raw.trimEnd().length - first.trimEnd().length) + column)
   }
 
-  #node(path: readonly Step[]): Node | null {
+  #node(path: readonly YamlPathSegment[]): Node | null {
     let node = this.#document.contents as Node | null
     for (const step of path) {
       const next: unknown = isMap(node) || isSeq(node) ? node.get(step, true) : null

@@ -1,7 +1,7 @@
 import { invalidRequest } from './errors.js'
 
-export const COMPARISONS = ['=', '!=', '<', '<=', '>', '>='] as const
-export type ComparisonOperator = (typeof COMPARISONS)[number]
+export const FILTER_OPERATORS = ['=', '!=', '<', '<=', '>', '>='] as const
+export type ComparisonOperator = (typeof FILTER_OPERATORS)[number]
 
 /** One condition of a filter; all of them must be true. Values are texts and always become parameters. */
 export type FilterCondition =
@@ -20,7 +20,7 @@ export type FilterCondition =
   | { readonly kind: 'null'; readonly column: string; readonly not: boolean }
   | { readonly kind: 'contains'; readonly column: string; readonly not: boolean; readonly value: string }
 
-type Token =
+type FilterToken =
   | { readonly kind: 'word'; readonly text: string; readonly at: number }
   | { readonly kind: 'name'; readonly text: string; readonly at: number }
   | { readonly kind: 'value'; readonly text: string; readonly at: number }
@@ -40,7 +40,7 @@ export function parseFilter(text: string): FilterCondition[] {
 }
 
 class FilterParser {
-  readonly #tokens: readonly Token[]
+  readonly #tokens: readonly FilterToken[]
   readonly #length: number
   #next = 0
 
@@ -105,7 +105,7 @@ class FilterParser {
     return values
   }
 
-  #peek(): Token | undefined {
+  #peek(): FilterToken | undefined {
     return this.#tokens[this.#next]
   }
 
@@ -138,15 +138,15 @@ class FilterParser {
 }
 
 /** Sticky and without nested repetition: each character is read once. */
-const TOKENS: readonly (readonly [Token['kind'], RegExp])[] = [
+const TOKENS: readonly (readonly [FilterToken['kind'], RegExp])[] = [
   ['value', /'(?:[^']|'')*'/y],
   ['name', /"(?:[^"]|"")*"/y],
   ['sign', /!=|<>|<=|>=|[=<>(),]/y],
   ['word', /[^\s'"=<>!(),]+/y],
 ]
 
-function tokensOf(text: string): Token[] {
-  const tokens: Token[] = []
+function tokensOf(text: string): FilterToken[] {
+  const tokens: FilterToken[] = []
   for (let at = 0; at < text.length; ) {
     if (/\s/.test(text[at]!)) {
       at += 1
@@ -160,7 +160,7 @@ function tokensOf(text: string): Token[] {
   return tokens
 }
 
-function tokenAt(text: string, at: number): { readonly token: Token; readonly end: number } | null {
+function tokenAt(text: string, at: number): { readonly token: FilterToken; readonly end: number } | null {
   for (const [kind, expression] of TOKENS) {
     expression.lastIndex = at
     const found = expression.exec(text)?.[0]
@@ -169,14 +169,14 @@ function tokenAt(text: string, at: number): { readonly token: Token; readonly en
   return null
 }
 
-function plain(kind: Token['kind'], found: string): string {
+function plain(kind: FilterToken['kind'], found: string): string {
   if (kind === 'value') return found.slice(1, -1).replaceAll("''", "'")
   if (kind === 'name') return found.slice(1, -1).replaceAll('""', '"')
   return found === '<>' ? '!=' : found
 }
 
 function isComparison(text: string): text is ComparisonOperator {
-  return (COMPARISONS as readonly string[]).includes(text)
+  return (FILTER_OPERATORS as readonly string[]).includes(text)
 }
 
 function wrong(detail: string) {

@@ -56,14 +56,14 @@ export async function findMartTable(
   }
 }
 
-interface Relation {
+interface MartRelation {
   readonly kind: string
   readonly oid: string
   readonly isUsable: boolean
   readonly login: string
 }
 
-async function relationOf(session: Session, { schema, table }: TableName): Promise<Relation | null> {
+async function relationOf(session: Session, { schema, table }: TableName): Promise<MartRelation | null> {
   const [row] = await session.rows(
     `SELECT c.relkind::text AS kind, c.oid::text, has_schema_privilege(n.oid, 'USAGE')::text AS usable, current_user::text AS login
        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,

@@ -4,11 +4,11 @@ import { quoteIdentifier } from '../sql/identifiers.js'
 import { valueType } from '../sql/value-types.js'
 import type { MartTableColumn } from './mart-table.js'
 
-const BUCKETS = 20
+const HISTOGRAM_BUCKETS = 20
 const MOST_COMMON = 12
 const SAMPLES = 5
 /** Of a value in a profile. */
-export const MOST_CHARACTERS = 200
+export const MOST_PROFILE_CHARACTERS = 200
 
 /** What the profile of a column is computed from. */
 export interface ProfiledRows {
@@ -21,9 +21,9 @@ export interface ProfiledRows {
   readonly rows: number
 }
 
-type Shape = 'number' | 'time' | 'text' | 'opaque'
+type ValueShape = 'number' | 'time' | 'text' | 'opaque'
 
-const SHAPES: Readonly<Record<string, Shape>> = {
+const VALUE_SHAPES: Readonly<Record<string, ValueShape>> = {
   ...{
     int2: 'number',
     int4: 'number',
@@ -36,12 +36,12 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   ...{ bytea: 'opaque', json: 'opaque', jsonb: 'opaque', array: 'opaque' },
 }
 
-function shapeOf({ baseType }: MartTableColumn): Shape {
-  return SHAPES[valueType(baseType).kind] ?? 'text'
+function shapeOf({ baseType }: MartTableColumn): ValueShape {
+  return VALUE_SHAPES[valueType(baseType).kind] ?? 'text'
 }
 
 /** The value of a column as a float for its place in the histogram; NULL: infinite, or beyond the range of a float. */
-function placeSql(shape: Shape, kind: string): string {
+function placeSql(shape: ValueShape, kind: string): string {
   if (shape === 'number') {
     if (/^int/.test(kind)) return 'v::float8'
     const value = kind === 'numeric' ? 'v' : 'v::float8'
@@ -65,8 +65,8 @@ function columnSql(column: MartTableColumn, { relation }: ProfiledRows): string 
   const range =
     shape === 'opaque'
       ? 'NULL AS low, NULL AS high'
-      : `left((min(${ordered}))::text, ${MOST_CHARACTERS}) AS low, left((max(${ordered}))::text, ${MOST_CHARACTERS}) AS high`
-  const buckets = `least(${BUCKETS}, ${/^int/.test(kind) ? 't.hi - t.lo + 1' : BUCKETS})::integer`
+      : `left((min(${ordered}))::text, ${MOST_PROFILE_CHARACTERS}) AS low, left((max(${ordered}))::text, ${MOST_PROFILE_CHARACTERS}) AS high`
+  const buckets = `least(${HISTOGRAM_BUCKETS}, ${/^int/.test(kind) ? 't.hi - t.lo + 1' : HISTOGRAM_BUCKETS})::integer`
   return `WITH s AS (SELECT ${value} AS v FROM ${relation}),
     g AS MATERIALIZED (SELECT v, count(*) AS n, ${placeSql(shape, kind)} AS f FROM s GROUP BY v),
     t AS (SELECT coalesce(sum(n), 0) AS rows, coalesce(sum(n) FILTER (WHERE v IS NULL), 0) AS nulls, count(v) AS d,
@@ -76,9 +76,9 @@ function columnSql(column: MartTableColumn, { relation }: ProfiledRows): string 
     SELECT t.rows::text, t.nulls::text, t.d::text, t.f1::text, t.low, t.high, t.lo::text, t.hi::text,
            (CASE WHEN t.lo IS NOT NULL THEN ${buckets} ELSE 0 END)::text AS buckets,
            (SELECT json_agg(json_build_array(bucket, n) ORDER BY bucket) FROM h)::text AS histogram,
-           (SELECT json_agg(json_build_array(left(v::text, ${MOST_CHARACTERS}), n)) FROM (
-              SELECT v, n FROM g WHERE v IS NOT NULL ORDER BY n DESC, left(v::text, ${MOST_CHARACTERS}) COLLATE "C" LIMIT ${MOST_COMMON}) c)::text AS common,
-           (SELECT json_agg(left(v::text, ${MOST_CHARACTERS})) FROM (SELECT v FROM g WHERE v IS NOT NULL LIMIT ${SAMPLES}) e)::text AS sample
+           (SELECT json_agg(json_build_array(left(v::text, ${MOST_PROFILE_CHARACTERS}), n)) FROM (
+              SELECT v, n FROM g WHERE v IS NOT NULL ORDER BY n DESC, left(v::text, ${MOST_PROFILE_CHARACTERS}) COLLATE "C" LIMIT ${MOST_COMMON}) c)::text AS common,
+           (SELECT json_agg(left(v::text, ${MOST_PROFILE_CHARACTERS})) FROM (SELECT v FROM g WHERE v IS NOT NULL LIMIT ${SAMPLES}) e)::text AS sample
       FROM t`
 }
 
@@ -140,7 +140,7 @@ function described({ name, type, notNull }: MartTableColumn, { isKey }: Profiled
 async function indexedEnds(
   session: Session,
   column: MartTableColumn,
-  { quoted, shape }: ProfiledRows & { readonly shape: Shape },
+  { quoted, shape }: ProfiledRows & { readonly shape: ValueShape },
 ): Promise<{ readonly low: string | null; readonly high: string | null } | null> {
   if (!column.isIndexed || (shape !== 'number' && shape !== 'time')) return null
   const name = quoteIdentifier(column.name)
@@ -163,7 +163,7 @@ export function estimateDistinct(
 
 function bucketsOf(
   row: Readonly<Record<string, string | null>>,
-  shape: Shape,
+  shape: ValueShape,
   kind: string,
 ): HistogramBucket[] {
   if (row.lo === null || row.lo === undefined) return []
@@ -181,7 +181,7 @@ function bucketsOf(
 const LATEST_MS = 8.64e15
 
 /** Edges are places on an axis, not values of the mart: 12 digits are enough. */
-function edge(value: number, shape: Shape): string {
+function edge(value: number, shape: ValueShape): string {
   if (shape === 'time') {
     const ms = value * 1000
     return Math.abs(ms) <= LATEST_MS ? new Date(ms).toISOString() : String(value)

@@ -2,10 +2,10 @@ import type { CutValue, MartRows, RowsQuestion } from '../model/mart-data.js'
 import type { Session, TextRow } from '../postgres/session.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { filterSql, orderBySql, type PagePart, Parameters, portionsAfter } from './conditions.js'
 import { invalidRequest } from './errors.js'
 import { type FilterCondition, parseFilter } from './filter.js'
 import type { MartTable, MartTableColumn } from './mart-table.js'
+import { filterSql, orderBySql, type PagePart, Parameters, portionsAfter } from './row-conditions.js'
 import {
   LONGEST_CURSOR,
   orderOf,
@@ -14,14 +14,14 @@ import {
   readPageCursor,
   signatureOf,
   writeCursor,
-} from './order.js'
+} from './row-order.js'
 
 /** A longer value is cut. */
 const MOST_CHARACTERS = 2_000
 /** Of a row: 200 rows of 1,600 long values would be a response of 640 MB. */
 const MOST_OF_ROW = 64_000
 
-interface Reading {
+interface RowsReading {
   readonly table: MartTable
   readonly order: RowOrder
   readonly conditions: readonly FilterCondition[]
@@ -43,7 +43,7 @@ export async function readRows(
     if (found.length > limit) break
     found.push(...(await readPortion(session, reading, { portion, limit: limit + 1 - found.length })))
   }
-  const page = pageOf(found, limit, (row) => writeCursor(signature, placeOf(row, order)))
+  const page = fittingPage(found, limit, (row) => writeCursor(signature, placeOf(row, order)))
   return {
     columns: table.columns.map(({ name, type, notNull }) => ({
       name,
@@ -60,7 +60,7 @@ export async function readRows(
 
 async function readPortion(
   session: Session,
-  { table, order, conditions }: Reading,
+  { table, order, conditions }: RowsReading,
   { portion, limit }: { readonly portion: PagePart; readonly limit: number },
 ): Promise<TextRow[]> {
   const parameters = new Parameters()
@@ -115,7 +115,7 @@ function placeOf(row: TextRow, { unique }: RowOrder): PagePosition {
 }
 
 /** Ends at a row whose values fit into a cursor, at most after `limit` rows. */
-function pageOf(
+function fittingPage(
   rows: readonly TextRow[],
   limit: number,
   cursorAfter: (row: TextRow) => string | null,

@@ -1,19 +1,19 @@
 import type { ColumnProfile, MartProfile, SuggestedCheck } from '../model/mart-data.js'
 import { valueType } from '../sql/value-types.js'
-import { MOST_CHARACTERS } from './profile-column.js'
+import { MOST_PROFILE_CHARACTERS } from './profile-column.js'
 
 /** With fewer rows, a rule that all of them obey may be chance. */
 const LEAST_ROWS = 20
 /** A value of a closed list occurs this often on average. */
 const LEAST_OCCURRENCES = 5
 
-type Examined = Pick<MartProfile, 'rows' | 'rowsExact' | 'columns'>
+type ProfiledMart = Pick<MartProfile, 'rows' | 'rowsExact' | 'columns'>
 
 /**
  * Checks that the mart passes now. They only warn: whether a regularity is a rule is for a person to decide. What the
  * database already guarantees (NOT NULL, the key) is left out.
  */
-export function suggestChecks(profile: Examined, key: readonly string[]): SuggestedCheck[] {
+export function suggestChecks(profile: ProfiledMart, key: readonly string[]): SuggestedCheck[] {
   if (profile.rows < LEAST_ROWS) return []
   const columns = profile.columns.filter(({ skipped }) => skipped === null)
   return [
@@ -23,7 +23,7 @@ export function suggestChecks(profile: Examined, key: readonly string[]): Sugges
   ]
 }
 
-function ofColumn(column: ColumnProfile, { rows }: Examined, key: readonly string[]): SuggestedCheck[] {
+function ofColumn(column: ColumnProfile, { rows }: ProfiledMart, key: readonly string[]): SuggestedCheck[] {
   const { name } = column
   const { kind } = valueType(column.type)
   const isOnlyKey = key.length === 1 && key[0] === name
@@ -60,7 +60,7 @@ function acceptedValues(column: ColumnProfile, filled: number): string[] | null 
     distinct > 0 &&
     // All values are known, and completely.
     distinct === common.length &&
-    common.every(({ value }) => value.length < MOST_CHARACTERS) &&
+    common.every(({ value }) => value.length < MOST_PROFILE_CHARACTERS) &&
     filled >= distinct * LEAST_OCCURRENCES
   return isList ? common.map(({ value }) => value).sort() : null
 }

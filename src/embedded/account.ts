@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { CHILD_ENV } from './child-env.js'
-import { embeddedFailed } from './failure.js'
+import { embeddedFailed } from './embedded-failure.js'
 import { absentAsNull } from './files.js'
 import { areWeRoot } from './process-identity.js'
 

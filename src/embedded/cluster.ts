@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ADMIN } from './credentials.js'
-import { embeddedFailed } from './failure.js'
+import { embeddedFailed } from './embedded-failure.js'
 import { absentAsNull, randomName, syncFolder } from './files.js'
 import { runGuarded } from './guarded.js'
 import type { DataLocation } from './place.js'

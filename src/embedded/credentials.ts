@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { embeddedFailed } from './failure.js'
+import { embeddedFailed } from './embedded-failure.js'
 import { absentAsNull, replaceFile } from './files.js'
 
 export const ADMIN = 'vitrina_admin'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { LimitedClient } from '../postgres/client.js'
 import { ADMIN } from './credentials.js'
-import { embeddedFailed } from './failure.js'
+import { embeddedFailed } from './embedded-failure.js'
 import { hasCode } from './files.js'
 
 const CONNECT_MS = 5_000

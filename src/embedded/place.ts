@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Account, canEnter, chooseAccount } from './account.js'
-import { embeddedFailed } from './failure.js'
+import { embeddedFailed } from './embedded-failure.js'
 import { absentAsNull, hasCode } from './files.js'
 import { areWeRoot } from './process-identity.js'
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile, readlink, realpath, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import { embeddedFailed } from './failure.js'
+import { embeddedFailed } from './embedded-failure.js'
 import { absentAsNull } from './files.js'
 import { identityOf, waitUntilGone } from './process-identity.js'
 

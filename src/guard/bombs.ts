@@ -1,6 +1,6 @@
 import { constant, lastName } from './constants.js'
-import type { Findings } from './findings.js'
 import type { Tree } from './parser.js'
+import type { TextFindings } from './text-findings.js'
 import { arraySize, callSize, textSize, typeSize } from './text-size.js'
 import { tablesWrittenOut } from './written-out.js'
 
@@ -15,7 +15,7 @@ const MAX_ELEMENTS = 1_000_000
 const MAX_TABLES = 2_000
 
 /** generate_series(1, 1e12), repeat('x', 1000 * 1000 * 540), array_fill(0, '{1e9}'): sizes visible in the text. */
-export function checkSize(name: string, args: readonly Tree[], walk: Findings): void {
+export function checkSize(name: string, args: readonly Tree[], walk: TextFindings): void {
   const rows = name === 'generate_series' ? seriesLength(args) : 0
   if (rows > MAX_SERIES)
     walk.refuse(`generate_series() would produce ${shown(rows)} rows.`, 'Use a shorter series.')
@@ -28,14 +28,14 @@ export function checkSize(name: string, args: readonly Tree[], walk: Findings): 
 }
 
 /** 'x' || repeat('y', …), each part within its limit. */
-export function checkOperatorSize(node: Tree, walk: Findings): void {
+export function checkOperatorSize(node: Tree, walk: TextFindings): void {
   const size = textSize({ A_Expr: node })
   if (size > MAX_TEXT)
     walk.refuse(`The query would produce a text of ${shown(size)} characters.`, 'Use a shorter text.')
 }
 
 /** 1::bit(80000000) */
-export function checkTypeSize(node: Tree, walk: Findings): void {
+export function checkTypeSize(node: Tree, walk: TextFindings): void {
   const size = typeSize(node)
   if (size > MAX_TEXT)
     walk.refuse(`A value of this type has ${shown(size)} characters.`, 'Use a shorter type.')
@@ -47,7 +47,7 @@ const GATHERING = new Set(
 )
 
 /** string_agg(repeat('x', 1000), '') over a series of a million. A condition or a group may leave few of the rows. */
-export function checkGathered(select: Tree, walk: Findings): void {
+export function checkGathered(select: Tree, walk: TextFindings): void {
   if (select.whereClause !== undefined || select.groupClause !== undefined) return
   const rows = ((select.fromClause ?? []) as Tree[]).reduce((all, from) => all * rowsOf(from), 1)
   if (rows === 1) return
@@ -92,7 +92,7 @@ function shown(size: number): string {
 }
 
 /** `WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)` without anything that could stop it. */
-export function checkEnd(query: Tree, walk: Findings): void {
+export function checkEnd(query: Tree, walk: TextFindings): void {
   const select = (query.ctequery as Tree | undefined)?.SelectStmt as Tree | undefined
   const step = select?.rarg as Tree | undefined
   if (
@@ -116,7 +116,7 @@ export function checkEnd(query: Tree, walk: Findings): void {
 }
 
 /** More than any real query joins; 2,000 cost the planner 2 s. */
-export function checkWrittenOut(statement: Tree, walk: Findings): void {
+export function checkWrittenOut(statement: Tree, walk: TextFindings): void {
   const tables = tablesWrittenOut(statement)
   if (tables > MAX_TABLES)
     walk.refuse(
@@ -126,7 +126,7 @@ export function checkWrittenOut(statement: Tree, walk: Findings): void {
 }
 
 /** An XML entity reads a file or expands without end. PostgreSQL loads none, and no query needs one. */
-export function checkConstant(node: Tree, walk: Findings): void {
+export function checkConstant(node: Tree, walk: TextFindings): void {
   const text = (node.sval as Tree | undefined)?.sval
   if (typeof text === 'string' && /<!ENTITY/i.test(text))
     walk.refuse('The query defines an XML entity.', 'Write the text itself instead of the entity.')

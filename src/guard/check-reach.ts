@@ -1,7 +1,7 @@
 import { FIRST_ADDED } from '../postgres/own-objects.js'
-import { allowedHint, isSystemSchema } from './checks.js'
 import { checkCanonical } from './parse.js'
 import type { HiddenText, Reach, ReachedObject, ReachedRelation } from './reach.js'
+import { allowedHint, isSystemSchema } from './structure-checks.js'
 import type { GuardRules } from './verdict.js'
 
 /** A reason against the query, and the relation that causes it, as `schema.table`. */

@@ -3,9 +3,9 @@ import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { someOf } from '../../tests/support/sample.js'
 import { Session } from '../postgres/session.js'
 import { borrowed } from './corpus/borrowed.js'
-import { FUNCTIONS } from './functions.js'
+import { ALLOWED_FUNCTIONS } from './functions.js'
 import { SqlGuard } from './index.js'
-import { isKnownType } from './types.js'
+import { isKnownType } from './known-types.js'
 
 const guard = new SqlGuard({ sourceSchemas: ['content'] })
 const { major } = inject('server')
@@ -45,7 +45,7 @@ function overloads(): Promise<Overload[]> {
     `SELECT proname AS name, p.oid::regprocedure::text AS signature, provolatile = 'v' AS volatile, prokind AS kind, provariadic <> 0 AS variadic,
             ARRAY(SELECT t.typname::text FROM unnest(proargtypes) WITH ORDINALITY a(oid, n) JOIN pg_type t ON t.oid = a.oid ORDER BY n) AS types
        FROM pg_proc p WHERE pronamespace = 'pg_catalog'::regnamespace AND proname = ANY ($1) ORDER BY 2`,
-    [[...FUNCTIONS]],
+    [[...ALLOWED_FUNCTIONS]],
   )
 }
 
@@ -66,7 +66,7 @@ describe('every allowed function', () => {
   it('exists in PostgreSQL, or is the name of a type', async ({ skip }) => {
     if (major < 18) skip('the list also has functions that came with later versions')
     const there = new Set((await overloads()).map(({ name }) => name))
-    expect([...FUNCTIONS].filter((name) => !there.has(name) && !isKnownType(name))).toEqual([])
+    expect([...ALLOWED_FUNCTIONS].filter((name) => !there.has(name) && !isKnownType(name))).toEqual([])
   })
 
   it('only computes: it is not volatile, except those for time and random numbers', async () => {

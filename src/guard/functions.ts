@@ -70,7 +70,7 @@ const CASTS = `bit bool box bpchar bytea char cidr circle date datemultirange da
 /** Functions that make one value of many rows. */
 export const AGGREGATES: ReadonlySet<string> = new Set(AGGREGATE.split(/\s+/))
 
-export const FUNCTIONS: ReadonlySet<string> = new Set(
+export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
   [STRING, MATH, TIME, AGGREGATE, WINDOW, JSON_, ARRAY, RANGE, SEARCH, OTHER, CASTS].flatMap((names) =>
     names.split(/\s+/),
   ),
@@ -114,7 +114,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 
 /** Null for a name without a known reason. */
 export function reasonAgainst(name: string): string | null {
-  if (FUNCTIONS.has(name)) return null
+  if (ALLOWED_FUNCTIONS.has(name)) return null
   const found = REASONS.find(([pattern]) => pattern.test(name))
   return found?.[1] ?? (name.startsWith('pg_') ? 'is internal to the server' : null)
 }

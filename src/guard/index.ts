@@ -1,7 +1,7 @@
 import type { AcceptedQuery, GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
-import { expressionProblem, expressionQuery } from './expression.js'
+import { expressionProblem, expressionQuery } from './expression-problem.js'
 import { KeptVerdicts } from './kept-verdicts.js'
-import { checkText } from './parse.js'
+import { checkQueryText } from './parse.js'
 import type { ClosableGuardSession } from './reach.js'
 import { rejectionError } from './rejection-error.js'
 import { readByServer } from './server.js'
@@ -35,7 +35,7 @@ export class SqlGuard implements QueryGuard {
     sql: string,
     open?: () => Promise<ClosableGuardSession>,
   ): Promise<TextAccepted | ServerAccepted | Rejection> {
-    const verdict = await checkText(sql, this.#rules)
+    const verdict = await checkQueryText(sql, this.#rules)
     if (!verdict.ok || open === undefined) return verdict
     const session = await open()
     try {

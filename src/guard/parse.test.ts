@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { checkText } from './parse.js'
+import { checkQueryText } from './parse.js'
 
 const RULES = { sourceSchemas: ['content', 'ugc'] }
 
 async function problems(sql: string) {
-  const verdict = await checkText(sql, RULES)
+  const verdict = await checkQueryText(sql, RULES)
   return verdict.ok ? [] : verdict.problems
 }
 
 describe('checkText', () => {
   it('names every table once, in the order of the text', async () => {
     const sql = 'WITH g AS (SELECT 1 AS a) SELECT * FROM ugc.likes, g,\n content.genre x, content.genre y'
-    expect(await checkText(sql, RULES)).toEqual({
+    expect(await checkQueryText(sql, RULES)).toEqual({
       ok: true,
       relations: [
         { schema: 'ugc', table: 'likes', position: { offset: 40, line: 1, column: 41 } },
@@ -66,7 +66,10 @@ describe('checkText', () => {
 
   it('places thousands of tables as fast as one', async () => {
     const tables = Array.from({ length: 1_900 }, (_, n) => `ugc."é${n}"`)
-    const verdict = await checkText(`SELECT 1 AS a FROM\n${tables.join(',\n')}${' '.repeat(200_000)}`, RULES)
+    const verdict = await checkQueryText(
+      `SELECT 1 AS a FROM\n${tables.join(',\n')}${' '.repeat(200_000)}`,
+      RULES,
+    )
     const lines = verdict.ok ? verdict.relations.map(({ position }) => position.line) : []
     expect(lines).toEqual(tables.map((_, n) => n + 2))
   })
@@ -79,12 +82,14 @@ describe('checkText', () => {
   it('reads no system schema even when it is allowed', async () => {
     const rules = { sourceSchemas: ['pg_catalog', 'information_schema', 'pg_temp'] }
     for (const table of ['pg_catalog.pg_authid', 'information_schema.tables', 'pg_temp.x', 'pg_authid'])
-      expect(await checkText(`SELECT * FROM ${table}`, rules)).toMatchObject({ ok: false })
+      expect(await checkQueryText(`SELECT * FROM ${table}`, rules)).toMatchObject({ ok: false })
   })
 
   it('rejects everything when nothing is allowed, and still computes', async () => {
-    expect(await checkText('SELECT * FROM content.genre', { sourceSchemas: [] })).toMatchObject({ ok: false })
-    expect(await checkText('SELECT 1 AS a', { sourceSchemas: [] })).toMatchObject({ ok: true })
+    expect(await checkQueryText('SELECT * FROM content.genre', { sourceSchemas: [] })).toMatchObject({
+      ok: false,
+    })
+    expect(await checkQueryText('SELECT 1 AS a', { sourceSchemas: [] })).toMatchObject({ ok: true })
   })
 })
 
@@ -95,7 +100,7 @@ describe('the parser', () => {
       const sql = `SELECT 1${'+1'.repeat(20_000)}, ${time}`
       expect((await problems(sql))[0]?.message).toContain('nested too deeply')
     }
-    expect(await checkText('SELECT id FROM content.genre', RULES)).toMatchObject({ ok: true })
+    expect(await checkQueryText('SELECT id FROM content.genre', RULES)).toMatchObject({ ok: true })
   })
 
   it('rejects a text whose tree would keep the event loop busy', async () => {
@@ -108,7 +113,7 @@ describe('the parser', () => {
     const texts = Array.from({ length: 50 }, (_, n) =>
       n % 2 === 0 ? `SELECT ${n} AS a` : `SELECT pg_sleep(${n})`,
     )
-    const verdicts = await Promise.all(texts.map((sql) => checkText(sql, RULES)))
+    const verdicts = await Promise.all(texts.map((sql) => checkQueryText(sql, RULES)))
     expect(verdicts.map(({ ok }) => ok)).toEqual(texts.map((_, n) => n % 2 === 0))
   })
 })

@@ -1,9 +1,9 @@
 import { tooLong } from '../sql/identifiers.js'
-import type { WalkRules } from './findings.js'
 import { longNames } from './long-names.js'
-import { type Parsed, parseSql, type Tree } from './parser.js'
+import { type ParsedText, parseSql, type Tree } from './parser.js'
 import { PassedTexts } from './passed-texts.js'
 import { positionAt, positionOfByte, positionOfCharacter, positionsOfBytes } from './position.js'
+import type { WalkRules } from './text-findings.js'
 import { type GuardRules, type QueryProblem, refused, type Verdict } from './verdict.js'
 import { Walk } from './walk.js'
 
@@ -16,7 +16,7 @@ const MAX_BYTES = 256 * 1024
 const MAX_RUN = 1_000
 
 /** The first layer: checks the text with PostgreSQL's own parser. Needs no server. */
-export async function checkText(sql: string, rules: GuardRules): Promise<Verdict> {
+export async function checkQueryText(sql: string, rules: GuardRules): Promise<Verdict> {
   return unreadable(sql) ?? remembered(sql, { ...rules, canonical: false })
 }
 
@@ -65,7 +65,7 @@ function unreadable(sql: string): Verdict | null {
   }
 }
 
-function decide(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
+function decide(sql: string, parsed: ParsedText, rules: WalkRules): Verdict {
   if (parsed.kind === 'syntax') return refused(syntaxProblem(sql, parsed))
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
   const walk = walkOver((parsed.statements[0]?.stmt ?? {}) as Tree, rules)
@@ -125,7 +125,7 @@ function syntaxProblem(
   }
 }
 
-function shapeProblem(sql: string, parsed: Parsed): QueryProblem {
+function shapeProblem(sql: string, parsed: ParsedText): QueryProblem {
   if (parsed.kind !== 'tree') return tooDeep(sql)
   const [, second] = parsed.statements
   if (second === undefined)

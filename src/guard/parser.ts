@@ -3,14 +3,14 @@ import { Worker } from 'node:worker_threads'
 /** A node of the parser's tree, as protobuf JSON: a missing field has its default. */
 export type Tree = { readonly [field: string]: unknown }
 
-export type Parsed =
+export type ParsedText =
   | { readonly kind: 'tree'; readonly statements: readonly Tree[] }
   | { readonly kind: 'syntax'; readonly message: string; readonly character: number }
   /** Deeper or larger than any handwritten query, and deeper than the parser's stack may support. */
   | { readonly kind: 'deep' }
 
 type ParserMessage =
-  | Parsed
+  | ParsedText
   | { readonly kind: 'ready' }
   | { readonly kind: 'broken'; readonly reason: string }
 
@@ -46,7 +46,7 @@ export class Parser {
     return this.#thread !== null
   }
 
-  parse(sql: string): Promise<Parsed> {
+  parse(sql: string): Promise<ParsedText> {
     return this.#inTurn(() => this.#parse(sql))
   }
 
@@ -56,7 +56,7 @@ export class Parser {
     return mine
   }
 
-  async #parse(sql: string): Promise<Parsed> {
+  async #parse(sql: string): Promise<ParsedText> {
     clearTimeout(this.#idle)
     this.#thread ??= this.#start()
     const worker = await this.#thread.catch((error) => {
@@ -98,7 +98,7 @@ export class Parser {
 /** The one parser of this process. */
 const parser = new Parser()
 
-export function parseSql(sql: string): Promise<Parsed> {
+export function parseSql(sql: string): Promise<ParsedText> {
   return parser.parse(sql)
 }
 

@@ -3,7 +3,7 @@ import type { TextRow } from '../postgres/session.js'
 import type { GuardColumn } from './verdict.js'
 
 /** The temporary view that a check makes of a query; it is never visible to other sessions. */
-export const VIEW = 'vitrina_guard'
+export const GUARD_VIEW = 'vitrina_guard'
 
 /**
  * Four times the text of an author. The server writes every star out, and 4,000 times EXISTS (SELECT * FROM w), with a
@@ -92,7 +92,7 @@ const COLUMNS = `
 SELECT a.attname AS name, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type, a.atttypid AS type_oid,
        CASE WHEN a.attnum = 1 THEN pg_catalog.left(pg_catalog.pg_get_viewdef(a.attrelid), ${MOST_CANONICAL + 1}) END AS text
   FROM pg_catalog.pg_attribute a
- WHERE a.attrelid = 'pg_temp.${VIEW}'::pg_catalog.regclass AND a.attnum > 0
+ WHERE a.attrelid = 'pg_temp.${GUARD_VIEW}'::pg_catalog.regclass AND a.attnum > 0
  ORDER BY a.attnum`
 
 /** Direct dependencies of the query; name is null for anything but a relation. */
@@ -109,14 +109,14 @@ SELECT d.refobjid AS oid, n.nspname AS schema, c.relname AS name, c.relkind::tex
   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
   LEFT JOIN pg_catalog.pg_class c ON d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND c.oid = d.refobjid
   LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- WHERE w.ev_class = 'pg_temp.${VIEW}'::pg_catalog.regclass
+ WHERE w.ev_class = 'pg_temp.${GUARD_VIEW}'::pg_catalog.regclass
    AND (d.refclassid, d.refobjid) <> ('pg_catalog.pg_class'::pg_catalog.regclass, w.ev_class)
  GROUP BY d.refclassid, d.refobjid, n.nspname, c.relname, c.relkind, c.relhassubclass`
 
 /** Follows view rules, and partitions and children: reading a parent reads them. */
 const RELATIONS = `
 WITH RECURSIVE edge(oid, via) AS (
-  SELECT 'pg_temp.${VIEW}'::pg_catalog.regclass::pg_catalog.oid, NULL::pg_catalog.oid
+  SELECT 'pg_temp.${GUARD_VIEW}'::pg_catalog.regclass::pg_catalog.oid, NULL::pg_catalog.oid
   UNION
   SELECT next.oid, e.oid FROM edge e CROSS JOIN LATERAL (
     SELECT d.refobjid
@@ -128,7 +128,7 @@ WITH RECURSIVE edge(oid, via) AS (
     SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = e.oid) AS next(oid)
 )
 SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS kind,
-       CASE WHEN e.via <> 'pg_temp.${VIEW}'::pg_catalog.regclass THEN vn.nspname || '.' || v.relname END AS via,
+       CASE WHEN e.via <> 'pg_temp.${GUARD_VIEW}'::pg_catalog.regclass THEN vn.nspname || '.' || v.relname END AS via,
        v.relkind::text AS via_kind,
        pg_catalog.has_any_column_privilege(c.oid, 'SELECT')::text AS readable
   FROM edge e
@@ -138,14 +138,14 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS kind,
 
 const OBJECTS = `
 SELECT DISTINCT d.refobjid AS oid, c.relname AS catalog, i.identity, i.schema, t.typtype::text AS type_kind,
-       CASE WHEN v.oid <> 'pg_temp.${VIEW}'::pg_catalog.regclass THEN vn.nspname || '.' || v.relname END AS via
+       CASE WHEN v.oid <> 'pg_temp.${GUARD_VIEW}'::pg_catalog.regclass THEN vn.nspname || '.' || v.relname END AS via
   FROM pg_catalog.pg_rewrite w
   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
   JOIN pg_catalog.pg_class c ON c.oid = d.refclassid AND c.relname <> 'pg_class'
   JOIN pg_catalog.pg_class v ON v.oid = w.ev_class JOIN pg_catalog.pg_namespace vn ON vn.oid = v.relnamespace
   LEFT JOIN pg_catalog.pg_type t ON c.relname = 'pg_type' AND t.oid = d.refobjid
  CROSS JOIN LATERAL pg_catalog.pg_identify_object(d.refclassid, d.refobjid, 0) i
- WHERE w.ev_class = 'pg_temp.${VIEW}'::pg_catalog.regclass OR w.ev_class = ANY ($1::pg_catalog.oid[])`
+ WHERE w.ev_class = 'pg_temp.${GUARD_VIEW}'::pg_catalog.regclass OR w.ev_class = ANY ($1::pg_catalog.oid[])`
 
 /** A domain may be based on a domain, and a type be an array of them: a cast runs the CHECK of each. */
 const DOMAINS = (parameter: string) => `

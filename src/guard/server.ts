@@ -4,7 +4,7 @@ import { markOf } from './catalog-mark.js'
 import { checkReach } from './check-reach.js'
 import { checkCanonical } from './parse.js'
 import type { TextPosition } from './position.js'
-import { type Reach, reachOfView, VIEW } from './reach.js'
+import { GUARD_VIEW, type Reach, reachOfView } from './reach.js'
 import { problemOfServer } from './server-problem.js'
 import { similarTable } from './similar-table.js'
 import {
@@ -15,7 +15,7 @@ import {
   type ServerVerdict,
 } from './verdict.js'
 
-const PREFIX = `CREATE TEMPORARY VIEW ${VIEW} AS\n`
+const PREFIX = `CREATE TEMPORARY VIEW ${GUARD_VIEW} AS\n`
 
 /**
  * READ WRITE, because a temporary view writes catalog rows; they never commit. With an empty search_path a name has one

@@ -1,16 +1,16 @@
 import type { TableName } from '../sql/identifiers.js'
 import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
-import { STRUCTURE_CHECKS } from './checks.js'
-import type { Findings, TextFinding, WalkRules } from './findings.js'
+import { NameScope, type Names } from './name-scope.js'
 import { INSTEAD, NODE_NAMES, NODES } from './nodes.js'
 import type { Tree } from './parser.js'
-import { NameScope, type Names } from './scope.js'
+import { STRUCTURE_CHECKS } from './structure-checks.js'
+import type { TextFinding, TextFindings, WalkRules } from './text-findings.js'
 
 /** Further findings would not help the author. */
 const MAX_FINDINGS = 20
 
 /** Visits every node of a statement and records what is not allowed. Uses only the text. */
-export class Walk implements Findings {
+export class Walk implements TextFindings {
   readonly rules: WalkRules
   readonly findings: TextFinding[] = []
   readonly #relations = new Map<string, TableName & { byte: number }>()

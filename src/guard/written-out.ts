@@ -1,8 +1,8 @@
+import { NameScope } from './name-scope.js'
 import type { Tree } from './parser.js'
-import { NameScope } from './scope.js'
 
 /** The number of tables that a WITH query expands to wherever it is referenced. */
-type Counts = NameScope<() => number>
+type ReferenceCounts = NameScope<() => number>
 
 /**
  * The number of tables in the planner's view. It expands a WITH query that is NOT MATERIALIZED wherever it is referenced:
@@ -12,7 +12,7 @@ export function tablesWrittenOut(statement: Tree): number {
   return count(statement, NameScope.empty())
 }
 
-function count(value: unknown, scope: Counts): number {
+function count(value: unknown, scope: ReferenceCounts): number {
   if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + count(each, scope), 0)
   if (value === null || typeof value !== 'object') return 0
   const { relname, schemaname, withClause } = value as Tree
@@ -20,9 +20,9 @@ function count(value: unknown, scope: Counts): number {
   return count(Object.values(value), withClause === undefined ? scope : within(withClause as Tree, scope))
 }
 
-function within(clause: Tree, outer: Counts): Counts {
+function within(clause: Tree, outer: ReferenceCounts): ReferenceCounts {
   const queries = ((clause.ctes ?? []) as Tree[]).map((each) => (each.CommonTableExpr ?? {}) as Tree)
-  const all: Counts = outer.plus(
+  const all: ReferenceCounts = outer.plus(
     queries.map((query, place) => {
       const scope = () => (clause.recursive === true ? all : all.before(place))
       const counted =

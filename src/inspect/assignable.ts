@@ -1,11 +1,11 @@
 import type { Session } from '../postgres/session.js'
-import { requireAssignable, type Target } from '../sinks/postgres/target.js'
+import { requireAssignable, type TargetTable } from '../sinks/postgres/target.js'
 
 /**
  * Whether the values of the query can be assigned to the columns of the table. Tested with an empty temporary copy: the
  * inspecting login may not insert into the table itself.
  */
-export async function assignableProblem(session: Session, target: Target): Promise<unknown | null> {
+export async function assignableProblem(session: Session, target: TargetTable): Promise<unknown | null> {
   await session.run('BEGIN')
   try {
     await session.run(

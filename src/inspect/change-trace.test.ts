@@ -1,7 +1,7 @@
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { aPipeline, type PipelineOverrides } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
-import { anEngine } from '../../tests/support/engine.js'
+import { anEngine } from '../../tests/support/spark-engine.js'
 import { readSettings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Validation } from '../model/validation.js'

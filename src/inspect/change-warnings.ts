@@ -63,9 +63,9 @@ function isFirst<T extends { statement: string }>(one: T, place: number, all: re
   return all.findIndex(({ statement }) => statement === one.statement) === place
 }
 
-type Identity = NonNullable<ChangeTrace['tables'][number]['identity']>
+type TableIdentity = NonNullable<ChangeTrace['tables'][number]['identity']>
 
-function identityWarning({ table, isLossless, reason, until, cost, statements }: Identity): Finding[] {
+function identityWarning({ table, isLossless, reason, until, cost, statements }: TableIdentity): Finding[] {
   if (isLossless) return []
   const remedy = [...statements, cost].filter(Boolean).join('; ')
   return [

@@ -4,7 +4,7 @@ import { VitrinaError } from '../model/errors.js'
 import type { Finding } from '../model/validation.js'
 import type { QueryGuard } from '../ports/query-guard.js'
 import type { Session } from '../postgres/session.js'
-import { isHidden } from './evaluate-checks.js'
+import { isNotPermitted } from './evaluate-checks.js'
 
 interface Checked {
   readonly checks: readonly Check[]
@@ -28,7 +28,7 @@ export async function checkFindings(
     }
     const compile = (by: Session) => compileChecks(by, { checks: [check], columns }, rules)
     const error = await problemOf(() => compile(session))
-    const problem = error !== null && isHidden(error) ? await asReader(compile, openReader) : error
+    const problem = error !== null && isNotPermitted(error) ? await asReader(compile, openReader) : error
     if (problem === null) continue
     const { code, message, hint } = problem
     findings.push({ code, message, hint, field: `checks.${place}`, position: null })
@@ -45,7 +45,7 @@ async function asReader(
   const reader = await openReader()
   try {
     const error = await problemOf(() => compile(reader))
-    return error !== null && isHidden(error) ? null : error
+    return error !== null && isNotPermitted(error) ? null : error
   } finally {
     await reader.close()
   }

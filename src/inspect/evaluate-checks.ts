@@ -20,7 +20,7 @@ import { relateToSource } from './relate-to-source.js'
 /** As long as a user waits for a check of a large mart. */
 const STATEMENT_TIMEOUT = '60s'
 
-type CheckedMart = Parameters<typeof checkMart>[0] & { readonly session: Session }
+type ReadableMart = Parameters<typeof checkMart>[0] & { readonly session: Session }
 
 interface Evaluation {
   readonly pipeline: Pipeline
@@ -54,7 +54,8 @@ export async function evaluateChecks(session: Session, evaluation: Evaluation): 
     const one = { check, columns, rules }
     const compiled = await compiledFor(session, one)
     if (!(compiled instanceof VitrinaError)) results.push(await evaluated(mart, compiled))
-    else if (openReader !== null && isHidden(compiled)) results.push(await related(mart, one, openReader))
+    else if (openReader !== null && isNotPermitted(compiled))
+      results.push(await related(mart, one, openReader))
     else results.push(unusable(check, compiled))
   }
   return results
@@ -94,18 +95,18 @@ function unusable(check: Check, error: VitrinaError): CheckResult {
 const NOT_PERMITTED = '42501'
 
 /** The login that reads marts may not read the other table of a relationship. */
-export function isHidden({ cause }: VitrinaError): boolean {
+export function isNotPermitted({ cause }: VitrinaError): boolean {
   return sqlstateOf(cause) === NOT_PERMITTED
 }
 
-async function evaluated(mart: CheckedMart, check: MartCheck): Promise<CheckResult> {
+async function evaluated(mart: ReadableMart, check: MartCheck): Promise<CheckResult> {
   const [result] = await inSnapshot(mart.session, () => checkMart(mart, [check]))
   // The rows are in the mart: none was set aside.
   return result!.status === 'quarantined' ? { ...result!, status: 'failed' } : result!
 }
 
 async function related(
-  { session, table, key }: CheckedMart,
+  { session, table, key }: ReadableMart,
   one: OneCheck,
   openReader: () => Promise<Session>,
 ): Promise<CheckResult> {

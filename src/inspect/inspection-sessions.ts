@@ -1,5 +1,5 @@
 import type { Pipeline } from '../model/pipeline.js'
-import { connectionUrl } from '../postgres/connections.js'
+import { connectionUrl } from '../postgres/connection-url.js'
 import { onSide } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { READ_ONLY, type Session } from '../postgres/session.js'

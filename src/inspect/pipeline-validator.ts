@@ -13,7 +13,7 @@ import type { ValidationDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import { onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import { findTarget, type Target } from '../sinks/postgres/target.js'
+import { findTarget, type TargetTable } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
@@ -196,7 +196,7 @@ export class PipelineValidator {
     return withTransforms(opening, columns, async (chain) => chain?.columns ?? columns)
   }
 
-  #findTable(pipeline: Pipeline, session: Session, columns: readonly Column[]): Promise<Target | null> {
+  #findTable(pipeline: Pipeline, session: Session, columns: readonly Column[]): Promise<TargetTable | null> {
     const { keyColumns } = pipeline
     const address = finalTarget(pipeline)
     return onSide('target', `Inspecting ${address}`, () =>

@@ -18,7 +18,7 @@ export interface DerivedField {
 }
 
 /** Columns in order. `open`: why there may be more of them, at unknown positions. */
-export interface Table {
+export interface DerivedTable {
   readonly fields: readonly DerivedField[]
   readonly open: string | null
 }
@@ -72,7 +72,7 @@ function plain(name: string): string {
   return /^[a-z_][a-z0-9_$]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 }
 
-export function renamed({ fields, open }: Table, names: readonly string[]): Table {
+export function renamed({ fields, open }: DerivedTable, names: readonly string[]): DerivedTable {
   if (names.length === 0) return { fields, open }
   // If there may be more, it is unknown which one is second.
   if (open !== null) return { fields: names.map((name) => ({ name, derived: unresolved(open) })), open }

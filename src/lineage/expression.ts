@@ -1,8 +1,8 @@
 import { AGGREGATES, type Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, strongest, textIn, union, unresolved, type ValueKind } from './derived.js'
-import { columnOfItem, findColumn, findItem, type Item, type Scope, wholeRow } from './scope.js'
+import type { LineageWork, QueryContext } from './lineage-work.js'
+import { columnOfItem, type FromItem, findColumn, findItem, type Scope, wholeRow } from './scope.js'
 import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork, QueryContext } from './work.js'
 
 /** The context of an expression. */
 export interface ExpressionContext extends QueryContext {
@@ -26,7 +26,7 @@ export function derive(
 ): Derived {
   const found = nodeOf(value)
   if (found.kind === 'ColumnRef') return resolve(found.node, here)
-  const gathered = new Gathering(work, here)
+  const gathered = new SourceCollector(work, here)
   if (found.kind !== '') gathered.visit(found.kind, found.node)
   return gathered.derived(text)
 }
@@ -49,13 +49,13 @@ function resolve(node: Tree, { scope }: ExpressionContext): Derived {
 }
 
 /** The item before `.*`, or a name that refers to a whole item. */
-export function itemNamed(names: readonly string[], scope: Scope): Item | null {
+export function itemNamed(names: readonly string[], scope: Scope): FromItem | null {
   const [table = '', schema = null] = [...names].reverse()
   return findItem(table, schema, scope)
 }
 
 /** Everything that an expression depends on. */
-class Gathering {
+class SourceCollector {
   readonly #work: LineageWork
   readonly #here: ExpressionContext
   readonly #parts: Derived[] = []
@@ -145,7 +145,7 @@ function firstValue({
   return fields[0]?.derived ?? unresolved(open ?? 'the subquery returns no column')
 }
 
-function rowNamed(value: unknown, scope: Scope): Item | null {
+function rowNamed(value: unknown, scope: Scope): FromItem | null {
   const found = nodeOf(value)
   if (found.kind !== 'ColumnRef') return null
   const names = namesOf(found.node.fields)

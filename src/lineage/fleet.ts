@@ -6,8 +6,8 @@ import { kindOf, type TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
 import { databaseError } from '../postgres/errors.js'
 import { parseTable, type TableName } from '../sql/identifiers.js'
-import { type KnownTable, type KnownTables, readCatalog, tableKey } from './catalog.js'
 import { type Home, Homes, tableId, tableText } from './homes.js'
+import { type KnownTable, type KnownTables, readCatalog, tableKey } from './known-tables.js'
 
 export interface FleetSettings {
   readonly readerUrl: string
@@ -17,17 +17,17 @@ export interface FleetSettings {
 }
 
 /** A pipeline with the sources and the target found in its text. */
-export interface Reading {
+export interface PipelineReading {
   readonly pipeline: Pipeline
   readonly nodeId: string
   readonly source: Home
   readonly reads: readonly TableName[]
   readonly error: LineageProblem | null
-  readonly target: Target
+  readonly target: LineageTarget
 }
 
 /** The target: a table of a database, or the address of another sink. */
-type Target =
+type LineageTarget =
   | { readonly table: TableName; readonly home: Home; readonly nodeId: string }
   | { readonly table: null; readonly home: null; readonly nodeId: string }
 
@@ -39,7 +39,7 @@ interface Catalogs {
 
 /** Every node and every edge of the whole graph. */
 export interface Fleet extends Catalogs {
-  readonly readings: readonly Reading[]
+  readonly readings: readonly PipelineReading[]
   readonly nodes: ReadonlyMap<string, LineageNode>
   readonly edges: readonly LineageEdge[]
   /** The tables behind the nodes of databases. */
@@ -53,7 +53,7 @@ export async function readFleet(
   signal: AbortSignal,
 ): Promise<Fleet> {
   const homes = new Homes(settings.readerUrl, settings.connections)
-  const readings: Reading[] = []
+  const readings: PipelineReading[] = []
   for (const pipeline of pipelines) {
     signal.throwIfAborted()
     readings.push(await readPipeline(settings, homes, pipeline))
@@ -66,14 +66,14 @@ async function readPipeline(
   { guard, targets }: FleetSettings,
   homes: Homes,
   pipeline: Pipeline,
-): Promise<Reading> {
+): Promise<PipelineReading> {
   const verdict = await guard.check(readerQuery(pipeline))
   return {
     pipeline,
     nodeId: pipelineNode(pipeline),
     source: homes.of(pipeline.sourceConnection),
     reads: verdict.ok ? verdict.relations.map(({ schema, table }) => ({ schema, table })) : [],
-    error: planProblem(pipeline) ?? (verdict.ok ? null : toProblem(rejectionError(verdict))),
+    error: planProblem(pipeline) ?? (verdict.ok ? null : lineageProblem(rejectionError(verdict))),
     target: targetOf(pipeline, homes, targets),
   }
 }
@@ -83,7 +83,7 @@ function planProblem(pipeline: Pipeline): LineageProblem | null {
     requirePlan(pipeline)
     return null
   } catch (error) {
-    return toProblem(error as VitrinaError)
+    return lineageProblem(error as VitrinaError)
   }
 }
 
@@ -91,9 +91,9 @@ function pipelineNode({ id }: Pick<Pipeline, 'id'>): string {
   return `pipeline:${id}`
 }
 
-function targetOf(pipeline: Pipeline, homes: Homes, rules: TargetRules): Target {
+function targetOf(pipeline: Pipeline, homes: Homes, rules: TargetRules): LineageTarget {
   const target = finalTarget(pipeline)
-  const other: Target = { table: null, home: null, nodeId: target }
+  const other: LineageTarget = { table: null, home: null, nodeId: target }
   // Also for an address whose kind is not configured here, or that is not a table name.
   if (kindOf(target, rules) !== null || /^[a-z0-9]+:/.test(target)) return other
   try {
@@ -105,11 +105,11 @@ function targetOf(pipeline: Pipeline, homes: Homes, rules: TargetRules): Target 
   }
 }
 
-function toProblem({ code, message, hint }: VitrinaError): LineageProblem {
+function lineageProblem({ code, message, hint }: VitrinaError): LineageProblem {
   return { code, message, hint }
 }
 
-async function readCatalogs(readings: readonly Reading[], signal: AbortSignal): Promise<Catalogs> {
+async function readCatalogs(readings: readonly PipelineReading[], signal: AbortSignal): Promise<Catalogs> {
   const asked = new Map<string | null, { home: Home; names: TableName[] }>()
   const ask = (home: Home, names: readonly TableName[]) => {
     const known = asked.get(home.connection) ?? { home, names: [] }
@@ -149,12 +149,12 @@ async function readTables(
   } catch (error) {
     signal.throwIfAborted()
     const known = error instanceof VitrinaError ? error : databaseError(error, 'Reading its tables', 'source')
-    return { problem: toProblem(known) }
+    return { problem: lineageProblem(known) }
   }
 }
 
 function graphOf(
-  readings: readonly Reading[],
+  readings: readonly PipelineReading[],
   { known }: Catalogs,
 ): Pick<Fleet, 'nodes' | 'edges' | 'tables'> {
   const drawing = new Drawing(known)

@@ -3,28 +3,28 @@ import {
   columnOf,
   type Derived,
   type DerivedField,
+  type DerivedTable,
   renamed,
-  type Table,
   union,
   unresolved,
 } from './derived.js'
 import { derive, type ExpressionContext } from './expression.js'
 import { functionItem } from './function-item.js'
-import { allColumns, fieldNames, type Item, namedIn, type Scope } from './scope.js'
+import type { LineageWork, QueryContext } from './lineage-work.js'
+import { allColumns, type FromItem, fieldNames, namedIn, type Scope } from './scope.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork, QueryContext } from './work.js'
 
 /** The items of FROM, from left to right: with LATERAL each can refer to those before it. */
-export function itemsOf(work: LineageWork, list: unknown, place: QueryContext): Item[] {
-  const items: Item[] = []
+export function itemsOf(work: LineageWork, list: unknown, place: QueryContext): FromItem[] {
+  const items: FromItem[] = []
   for (const value of listOf(list)) items.push(...itemsOfOne(work, value, { ...place, before: items }))
   return items
 }
 
 /** A place in a FROM clause, with the items before it. */
-type PlaceInFrom = QueryContext & { readonly before: readonly Item[] }
+type PlaceInFrom = QueryContext & { readonly before: readonly FromItem[] }
 
-function itemsOfOne(work: LineageWork, value: unknown, { before, ...place }: PlaceInFrom): Item[] {
+function itemsOfOne(work: LineageWork, value: unknown, { before, ...place }: PlaceInFrom): FromItem[] {
   const { kind, node } = nodeOf(value)
   const beside: ExpressionContext = {
     ...place,
@@ -38,7 +38,7 @@ function itemsOfOne(work: LineageWork, value: unknown, { before, ...place }: Pla
   return [functionItem(work, { kind, node }, beside)]
 }
 
-function relation(work: LineageWork, node: Tree, { queries }: QueryContext): Item {
+function relation(work: LineageWork, node: Tree, { queries }: QueryContext): FromItem {
   const table = String(node.relname)
   const schema = node.schemaname === undefined ? null : String(node.schemaname)
   const query = schema === null ? queries.get(table) : undefined
@@ -58,7 +58,7 @@ function relation(work: LineageWork, node: Tree, { queries }: QueryContext): Ite
   }
 }
 
-function subselect(work: LineageWork, node: Tree, beside: ExpressionContext): Item {
+function subselect(work: LineageWork, node: Tree, beside: ExpressionContext): FromItem {
   const outer: Scope | null = node.lateral === true ? beside.scope : beside.outer
   const table = work.select(nodeOf(node.subquery).node, { queries: beside.queries, outer })
   return item(aliasOf(node, null), table)
@@ -75,7 +75,7 @@ function aliasOf(node: Tree, otherwise: string | null): Alias {
   return { name: String(alias.aliasname), columns: namesOf(alias.colnames) }
 }
 
-function item({ name, columns }: Alias, table: Table): Item {
+function item({ name, columns }: Alias, table: DerivedTable): FromItem {
   return {
     ...renamed(table, columns),
     name,
@@ -88,11 +88,11 @@ function item({ name, columns }: Alias, table: Table): Item {
 }
 
 interface JoinSides {
-  readonly left: readonly Item[]
-  readonly right: readonly Item[]
+  readonly left: readonly FromItem[]
+  readonly right: readonly FromItem[]
 }
 
-function join(work: LineageWork, node: Tree, { before, ...place }: PlaceInFrom): Item[] {
+function join(work: LineageWork, node: Tree, { before, ...place }: PlaceInFrom): FromItem[] {
   const left = itemsOfOne(work, node.larg, { ...place, before })
   const right = itemsOfOne(work, node.rarg, { ...place, before: [...before, ...left] })
   const sides = [...left, ...right]
@@ -107,15 +107,15 @@ function join(work: LineageWork, node: Tree, { before, ...place }: PlaceInFrom):
   return joined(work, node, { left, right, merged })
 }
 
-interface Sides {
-  readonly left: readonly Item[]
-  readonly right: readonly Item[]
+interface MergedSides {
+  readonly left: readonly FromItem[]
+  readonly right: readonly FromItem[]
   readonly merged: readonly string[]
 }
 
 /** The columns of USING once, then the others. The sides keep their names unless the join has an alias. */
-function joined(work: LineageWork, node: Tree, { left, right, merged }: Sides): Item[] {
-  const others = (side: readonly Item[]) => {
+function joined(work: LineageWork, node: Tree, { left, right, merged }: MergedSides): FromItem[] {
+  const others = (side: readonly FromItem[]) => {
     const { fields, open } = allColumns(side)
     return { fields: fields.filter(({ name }) => !merged.includes(name)), open }
   }
@@ -137,11 +137,11 @@ function joined(work: LineageWork, node: Tree, { left, right, merged }: Sides): 
   ]
 }
 
-function onlyNamed(one: Item): Item {
+function onlyNamed(one: FromItem): FromItem {
   return { ...one, showsColumns: false }
 }
 
-function mergedNames(node: Tree, left: readonly Item[], right: readonly Item[]): string[] {
+function mergedNames(node: Tree, left: readonly FromItem[], right: readonly FromItem[]): string[] {
   if (node.isNatural !== true) return namesOf(node.usingClause)
   const names = new Set(fieldNames(right))
   return fieldNames(left).filter((name) => names.has(name))

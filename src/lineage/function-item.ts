@@ -1,9 +1,9 @@
 import type { Tree } from '../guard/index.js'
 import { CONSTANT, type Derived, type DerivedField, renamed, union } from './derived.js'
 import { derive, type ExpressionContext } from './expression.js'
-import type { Item } from './scope.js'
+import type { LineageWork } from './lineage-work.js'
+import type { FromItem } from './scope.js'
 import { childrenOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork } from './work.js'
 
 /** Functions whose columns have fixed names. */
 const OUT: Readonly<Record<string, readonly string[]>> = {
@@ -24,7 +24,7 @@ export function functionItem(
   work: LineageWork,
   { kind, node }: { kind: string; node: Tree },
   here: ExpressionContext,
-): Item {
+): FromItem {
   const calls = kind === 'RangeFunction' ? listOf(node.functions).map(callOf) : []
   const alias = node.alias as Tree | undefined
   const name = alias === undefined ? (calls[0]?.name ?? null) : String(alias.aliasname)

@@ -1,4 +1,4 @@
-import { placeOf } from '../postgres/database-place.js'
+import { databasePlace } from '../postgres/database-place.js'
 import type { TableName } from '../sql/identifiers.js'
 
 /** A server and a database on it, as needed for names. */
@@ -17,7 +17,7 @@ export class Homes {
   constructor(main: string, connections: ReadonlyMap<string, string>) {
     this.#main = main
     this.#connections = connections
-    this.#byPlace.set(placeOf(main), { connection: null, url: main })
+    this.#byPlace.set(databasePlace(main), { connection: null, url: main })
   }
 
   of(connection: string | null): Home {
@@ -25,7 +25,7 @@ export class Homes {
     const name = connection.toLowerCase()
     const url = this.#connections.get(name)
     if (url === undefined) return { connection: name, url: null }
-    const place = placeOf(url)
+    const place = databasePlace(url)
     const known = this.#byPlace.get(place)
     if (known === undefined) this.#byPlace.set(place, { connection: name, url })
     return known ?? { connection: name, url }

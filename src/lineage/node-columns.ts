@@ -3,9 +3,9 @@ import type { NodeColumn, NodeColumnRef, NodeColumns, QueryLineage } from '../mo
 import { readerQuery, transformNames } from '../model/pipeline.js'
 import type { TransformInfo } from '../ports/transforms.js'
 import type { TableName } from '../sql/identifiers.js'
-import { tableKey } from './catalog.js'
-import type { Fleet, Reading } from './fleet.js'
+import type { Fleet, PipelineReading } from './fleet.js'
 import { type Home, tableId } from './homes.js'
+import { tableKey } from './known-tables.js'
 import { lineageOf } from './query-lineage.js'
 import { throughTransforms } from './through-transforms.js'
 
@@ -18,8 +18,8 @@ const NOTHING = { type: null, kind: null, sources: [], expression: null, through
 export class ColumnReader {
   readonly #fleet: Fleet
   readonly #transforms: () => Promise<readonly TransformInfo[]>
-  readonly #readings: ReadonlyMap<string, Reading>
-  readonly #writers = new Map<string, Reading[]>()
+  readonly #readings: ReadonlyMap<string, PipelineReading>
+  readonly #writers = new Map<string, PipelineReading[]>()
   readonly #found = new Map<string, Promise<NodeColumns>>()
 
   constructor(fleet: Fleet, transforms: () => Promise<readonly TransformInfo[]>) {
@@ -71,7 +71,7 @@ export class ColumnReader {
     return { columns: given, open, shaping: [] }
   }
 
-  async #ofPipeline({ pipeline, source, error }: Reading): Promise<NodeColumns> {
+  async #ofPipeline({ pipeline, source, error }: PipelineReading): Promise<NodeColumns> {
     if (error !== null) return { columns: [], open: error.message, shaping: [] }
     const query = await this.#derive(readerQuery(pipeline), source)
     const names = transformNames(pipeline)
@@ -100,7 +100,7 @@ export class ColumnReader {
   }
 
   /** The columns that its pipelines write, and the table's other columns. */
-  async #ofMart(writers: readonly Reading[], given: readonly NodeColumn[]): Promise<NodeColumns> {
+  async #ofMart(writers: readonly PipelineReading[], given: readonly NodeColumn[]): Promise<NodeColumns> {
     const columns = new Map(given.map((column) => [column.name, column]))
     let open: string | null = null
     for (const { nodeId } of writers) {

@@ -5,7 +5,7 @@ import { kindOf, type TargetRules } from '../model/target.js'
 import type { OpenLineageEvent, RunFacts } from '../ports/lineage.js'
 import type { SinkKind } from '../ports/sink.js'
 import { partsOf } from '../postgres/database-place.js'
-import type { Fleet, Reading } from './fleet.js'
+import type { Fleet, PipelineReading } from './fleet.js'
 import type { ColumnReader } from './node-columns.js'
 
 const PRODUCER = 'urn:vitrina'
@@ -37,7 +37,11 @@ export async function jobEvents(
   return events
 }
 
-async function jobEvent(naming: Naming, reading: Reading, columns: ColumnReader): Promise<OpenLineageEvent> {
+async function jobEvent(
+  naming: Naming,
+  reading: PipelineReading,
+  columns: ColumnReader,
+): Promise<OpenLineageEvent> {
   const { pipeline, nodeId, target, error } = reading
   const query = readerQuery(pipeline)
   const inputs = naming.inputsOf(reading)
@@ -179,7 +183,7 @@ class Naming {
     for (const { from, to } of fleet.edges) this.#inputs.set(to, [...(this.#inputs.get(to) ?? []), from])
   }
 
-  inputsOf({ nodeId }: Reading): readonly string[] {
+  inputsOf({ nodeId }: PipelineReading): readonly string[] {
     return this.#inputs.get(nodeId) ?? []
   }
 

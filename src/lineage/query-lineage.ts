@@ -1,9 +1,9 @@
 import type { Tree } from '../guard/index.js'
 import type { ColumnLineage, QueryLineage } from '../model/lineage.js'
 import type { DerivedField } from './derived.js'
+import { type KnownColumns, LineageWork, TooComplex } from './lineage-work.js'
 import { select } from './select.js'
 import { nodeOf } from './tree.js'
-import { type KnownColumns, LineageWork, TooComplex } from './work.js'
 
 /**
  * Where the columns of a query come from, based on its text and the columns of its tables. Pure: needs no server. What

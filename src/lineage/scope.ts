@@ -1,8 +1,8 @@
 import type { SourceColumn } from '../model/lineage.js'
-import { columnOf, type Derived, type DerivedField, type Table, union, unresolved } from './derived.js'
+import { columnOf, type Derived, type DerivedField, type DerivedTable, union, unresolved } from './derived.js'
 
 /** An item of FROM, under the name that the rest of the query uses for it. */
-export interface Item extends Table {
+export interface FromItem extends DerivedTable {
   readonly name: string | null
   /** Only a table without an alias can also be referred to by its schema. */
   readonly schema: string | null
@@ -17,7 +17,7 @@ export interface Item extends Table {
 
 /** What names refer to at one place of a query: the items of FROM, and the enclosing query. */
 export interface Scope {
-  readonly items: readonly Item[]
+  readonly items: readonly FromItem[]
   readonly outer: Scope | null
   readonly windows: ReadonlyMap<string, unknown>
 }
@@ -35,7 +35,7 @@ export function findColumn(name: string, scope: Scope | null): Derived | null {
 }
 
 /** If columns are unknown, the name may be one of them, or belong to an outer level. */
-function inOpenItem(name: string, shown: readonly Item[], scope: Scope): Derived | null {
+function inOpenItem(name: string, shown: readonly FromItem[], scope: Scope): Derived | null {
   const open = shown.filter((item) => item.open !== null)
   if (open.length === 0) return null
   const [only] = shown
@@ -44,13 +44,13 @@ function inOpenItem(name: string, shown: readonly Item[], scope: Scope): Derived
   return unresolved(open[0]!.open!)
 }
 
-function matches(item: Item, name: string): Derived[] {
+function matches(item: FromItem, name: string): Derived[] {
   const found = item.fields.filter((field) => field.name === name).map(({ derived }) => derived)
   if (found.length > 0 || item.base === null || !SYSTEM.has(name)) return found
   return [columnOf({ ...item.base, column: name })]
 }
 
-export function findItem(name: string, schema: string | null, scope: Scope | null): Item | null {
+export function findItem(name: string, schema: string | null, scope: Scope | null): FromItem | null {
   if (scope === null) return null
   const found = scope.items.find(
     (item) => item.showsName && item.name === name && (schema === null || item.schema === schema),
@@ -58,7 +58,7 @@ export function findItem(name: string, schema: string | null, scope: Scope | nul
   return found ?? findItem(name, schema, scope.outer)
 }
 
-export function columnOfItem(item: Item, name: string): Derived {
+export function columnOfItem(item: FromItem, name: string): Derived {
   const found = matches(item, name)
   if (found.length > 1) return unresolved(`"${name}" is ambiguous`)
   if (found.length === 1) return found[0]!
@@ -67,14 +67,14 @@ export function columnOfItem(item: Item, name: string): Derived {
   return unresolved(item.open ?? `${item.name} has no column "${name}"`)
 }
 
-export function wholeRow({ fields, open, rest }: Table & Partial<Pick<Item, 'rest'>>): Derived {
+export function wholeRow({ fields, open, rest }: DerivedTable & Partial<Pick<FromItem, 'rest'>>): Derived {
   const parts = [...fields.map(({ derived }) => derived), ...(rest ? [rest] : [])]
   const reason = parts.find((part) => part.unresolved !== null)?.unresolved ?? (rest ? null : open)
   return { kind: 'expression', sources: union(parts), text: null, unresolved: reason }
 }
 
 /** The columns of `*`. */
-export function allColumns(items: readonly Item[]): Table {
+export function allColumns(items: readonly FromItem[]): DerivedTable {
   const shown = items.filter(({ showsColumns }) => showsColumns)
   return {
     fields: shown.flatMap(({ fields }) => fields),
@@ -83,10 +83,10 @@ export function allColumns(items: readonly Item[]): Table {
 }
 
 /** Columns by name for a join: the first with that name, or the reason why it is unresolved. */
-export function namedIn(items: readonly Item[], name: string): Derived {
+export function namedIn(items: readonly FromItem[], name: string): Derived {
   return findColumn(name, { items, outer: null, windows: new Map() }) ?? unresolved(`no column "${name}"`)
 }
 
-export function fieldNames(items: readonly Item[]): string[] {
+export function fieldNames(items: readonly FromItem[]): string[] {
   return allColumns(items).fields.map(({ name }: DerivedField) => name)
 }

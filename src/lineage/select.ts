@@ -1,16 +1,16 @@
 import type { Tree } from '../guard/index.js'
 import type { ColumnUse } from '../model/lineage.js'
 import { columnName } from './column-name.js'
-import { type Derived, type DerivedField, either, type Table, union, unresolved } from './derived.js'
+import { type Derived, type DerivedField, type DerivedTable, either, union, unresolved } from './derived.js'
 import { derive, type ExpressionContext, itemNamed } from './expression.js'
 import { itemsOf } from './from.js'
+import type { LineageWork, QueryContext } from './lineage-work.js'
 import { allColumns, findColumn, type Scope } from './scope.js'
 import { endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import { withQueries } from './with-queries.js'
-import type { LineageWork, QueryContext } from './work.js'
 
 /** The columns that a SELECT returns. Row filters are recorded on the way. */
-export function select(work: LineageWork, node: Tree, place: QueryContext): Table {
+export function select(work: LineageWork, node: Tree, place: QueryContext): DerivedTable {
   const within: QueryContext = { ...place, queries: withQueries(work, node, place) }
   if (isSetOperation(node)) return setOperation(work, node, within)
   if (node.valuesLists !== undefined) return values(work, node, within)
@@ -29,7 +29,7 @@ function isSetOperation({ op }: Tree): boolean {
   return op !== undefined && op !== 'SETOP_NONE'
 }
 
-function setOperation(work: LineageWork, node: Tree, place: QueryContext): Table {
+function setOperation(work: LineageWork, node: Tree, place: QueryContext): DerivedTable {
   const left = work.select(node.larg as Tree, place)
   const right = work.select(node.rarg as Tree, place)
   const table = node.op === 'SETOP_UNION' ? unionOf(work, left, right) : keptBy(work, left, right)
@@ -38,7 +38,7 @@ function setOperation(work: LineageWork, node: Tree, place: QueryContext): Table
   return table
 }
 
-function unionOf(work: LineageWork, left: Table, right: Table): Table {
+function unionOf(work: LineageWork, left: DerivedTable, right: DerivedTable): DerivedTable {
   const open = left.open ?? right.open
   return work.limited({
     open,
@@ -50,12 +50,12 @@ function unionOf(work: LineageWork, left: Table, right: Table): Table {
 }
 
 /** EXCEPT and INTERSECT return rows of the left side; the right side only filters them. */
-function keptBy(work: LineageWork, left: Table, right: Table): Table {
+function keptBy(work: LineageWork, left: DerivedTable, right: DerivedTable): DerivedTable {
   for (const { derived } of [...left.fields, ...right.fields]) work.shaping.add(derived, 'filter')
   return left
 }
 
-function values(work: LineageWork, node: Tree, place: QueryContext): Table {
+function values(work: LineageWork, node: Tree, place: QueryContext): DerivedTable {
   const scope: Scope = { items: [], outer: place.outer, windows: new Map() }
   const rows = listOf(node.valuesLists).map((row) =>
     listOf((row.List as Tree | undefined)?.items).map((value) =>
@@ -75,7 +75,7 @@ function windowsOf(node: Tree): ReadonlyMap<string, unknown> {
   return new Map(windows.map((window) => [String(window.name), window]))
 }
 
-function targets(work: LineageWork, node: Tree, here: ExpressionContext): Table {
+function targets(work: LineageWork, node: Tree, here: ExpressionContext): DerivedTable {
   const parts = listOf(node.targetList).map((value) => target(work, nodeOf(value).node, here))
   return work.limited({
     fields: parts.flatMap(({ fields }) => fields),
@@ -83,7 +83,7 @@ function targets(work: LineageWork, node: Tree, here: ExpressionContext): Table 
   })
 }
 
-function target(work: LineageWork, node: Tree, here: ExpressionContext): Table {
+function target(work: LineageWork, node: Tree, here: ExpressionContext): DerivedTable {
   const star = starOf(node.val, here)
   if (star !== null) return star
   const given = node.name === undefined ? null : String(node.name)
@@ -99,7 +99,7 @@ function target(work: LineageWork, node: Tree, here: ExpressionContext): Table {
 }
 
 /** `*`, `f.*` and `(f).*`; null: one column. */
-function starOf(value: unknown, { scope }: ExpressionContext): Table | null {
+function starOf(value: unknown, { scope }: ExpressionContext): DerivedTable | null {
   const found = nodeOf(value)
   if (found.kind === 'ColumnRef' && endsWithStar(found.node.fields)) {
     const names = namesOf(found.node.fields)
@@ -113,7 +113,7 @@ function starOf(value: unknown, { scope }: ExpressionContext): Table | null {
   return item ?? { fields: [], open: 'the columns of a composite value are not known' }
 }
 
-type HereWithTable = ExpressionContext & { readonly table: Table }
+type HereWithTable = ExpressionContext & { readonly table: DerivedTable }
 
 function shape(work: LineageWork, node: Tree, { table, ...here }: HereWithTable): void {
   const note = (value: unknown, use: ColumnUse) => work.shaping.add(derive(work, { value }, here), use)
@@ -140,13 +140,13 @@ function sortShape(work: LineageWork, node: Tree, { table, ...here }: HereWithTa
 }
 
 /** GROUP BY 1. */
-function placed(value: unknown, table: Table): Derived | null {
+function placed(value: unknown, table: DerivedTable): Derived | null {
   const found = nodeOf(value)
   const number = found.kind === 'A_Const' ? (found.node.ival as Tree | undefined)?.ival : undefined
   return typeof number === 'number' ? (table.fields[number - 1]?.derived ?? null) : null
 }
 
-function called(value: unknown, table: Table): Derived | null {
+function called(value: unknown, table: DerivedTable): Derived | null {
   const found = nodeOf(value)
   const names = found.kind === 'ColumnRef' ? namesOf(found.node.fields) : []
   if (names.length !== 1) return null

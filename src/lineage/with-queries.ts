@@ -1,7 +1,7 @@
 import type { Tree } from '../guard/index.js'
-import { type Derived, type DerivedField, renamed, type Table, union, unresolved } from './derived.js'
+import { type Derived, type DerivedField, type DerivedTable, renamed, union, unresolved } from './derived.js'
+import type { LineageWork, QueryContext, WithQueries } from './lineage-work.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { LineageWork, QueryContext, WithQueries } from './work.js'
 
 /** A column may need a round for each column before it; further rounds change nothing. */
 const MOST_ROUNDS = 20
@@ -12,7 +12,7 @@ export function withQueries(work: LineageWork, node: Tree, place: QueryContext):
   if (clause === undefined) return place.queries
   const queries = new Map(place.queries)
   const isRecursive = clause.recursive === true
-  const added: (() => Table)[] = []
+  const added: (() => DerivedTable)[] = []
   for (const value of listOf(clause.ctes)) {
     const query = nodeOf(value).node
     const seen = isRecursive ? queries : new Map(queries)
@@ -30,7 +30,7 @@ class WithQuery {
   readonly #work: LineageWork
   readonly #node: Tree
   readonly #place: QueryContext
-  #known: Table | null = null
+  #known: DerivedTable | null = null
   readonly #mayRecur: boolean
   #isReading = false
   #isRecursive = false
@@ -47,7 +47,7 @@ class WithQuery {
   }
 
   /** What is known so far during the analysis: a recursive query sees itself this way. */
-  table(): Table {
+  table(): DerivedTable {
     if (this.#known !== null && !this.#isReading) return this.#known
     if (this.#isReading) {
       this.#isRecursive = true
@@ -61,14 +61,14 @@ class WithQuery {
   }
 
   /** The left side of a recursive query's UNION. Null: it has none. */
-  #firstTerm(): Table | null {
+  #firstTerm(): DerivedTable | null {
     const query = this.#query()
     if (!this.#mayRecur || query.op !== 'SETOP_UNION') return null
     const queries = withQueries(this.#work, query, this.#place)
     return this.#named(this.#work.select(query.larg as Tree, { ...this.#place, queries }))
   }
 
-  #rounds(): Table {
+  #rounds(): DerivedTable {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const before = this.#known
       const table = this.#named(this.#work.select(this.#query(), this.#place))
@@ -88,7 +88,7 @@ class WithQuery {
     return nodeOf(this.#node.ctequery).node
   }
 
-  #named(table: Table): Table {
+  #named(table: DerivedTable): DerivedTable {
     const { fields, open } = renamed(table, namesOf(this.#node.aliascolnames))
     return { fields: [...fields, ...this.#searchColumns(fields), ...this.#cycleColumns(fields)], open }
   }
@@ -119,7 +119,7 @@ function computedOf(fields: readonly DerivedField[], names: unknown): Derived {
 }
 
 /** Compares sources and kinds. Texts would grow with every round. */
-function isSame(before: Table, after: Table): boolean {
+function isSame(before: DerivedTable, after: DerivedTable): boolean {
   return (
     before.fields.length === after.fields.length &&
     before.open === after.open &&

@@ -9,15 +9,15 @@ import { OutboxRepository } from '../store/outbox.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
 import { limitedHosts } from '../transforms/limited-hosts.js'
-import { ConnectionProbes, probedByApi } from './connections.js'
+import { type ApiToken, apiToken } from './api-token.js'
+import { ConnectionProbes, probedByApi } from './connection-probes.js'
 import { createInspection } from './inspection.js'
 import { createChannels, createDispatcher, withOpenLineage } from './notifications.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
-import { requireUsableServer } from './server-check.js'
 import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
-import { type ApiToken, apiToken } from './token.js'
+import { requireUsableServer } from './usable-server.js'
 
 const POOL_SIZE = 10
 

@@ -4,7 +4,7 @@ import { embeddedCaptureUrl } from '../model/logins.js'
 import { DATABASE, runningEmbedded } from './embedded-url.js'
 import type { MainSettings } from './environment.js'
 
-export interface DatabaseOptions {
+export interface StartOptions {
   /** Aborts a start in progress. */
   readonly signal: AbortSignal
   readonly onProgress: (message: string) => void
@@ -20,7 +20,7 @@ export interface DatabaseOptions {
  */
 export async function withMainDatabase<T>(
   settings: Settings,
-  options: DatabaseOptions,
+  options: StartOptions,
   use: (settings: MainSettings, server: EmbeddedServer | null) => Promise<T>,
 ): Promise<T> {
   if (settings.DATABASE_URL !== undefined)

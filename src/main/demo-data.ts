@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type pg from 'pg'
-import { type Counts, loadSample } from '../cinema/index.js'
+import { loadSample, type TableCounts } from '../cinema/index.js'
 import { CINEMA_MARTS, type CinemaMart } from '../cinema/marts.js'
 import { readPipelineFiles } from '../config/pipeline-files.js'
 import { readPipelineSchema } from '../config/pipeline-schema.js'
@@ -26,7 +26,7 @@ interface TaskField {
 }
 
 /** Loads the sample data unless it already has films. Returns the row counts. */
-export async function loadDemoSample(settings: MainSettings): Promise<Counts> {
+export async function loadDemoSample(settings: MainSettings): Promise<TableCounts> {
   return withClient(settings.DATABASE_URL, loadSample)
 }
 

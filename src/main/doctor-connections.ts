@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.js'
 import type { ConnectionReport } from '../model/connection.js'
 import { untestedVersion } from '../postgres/server-version.js'
-import { namedDatabases } from './connections.js'
+import { namedDatabases } from './connection-probes.js'
 import { type DoctorResult, failed, ok, skipped, warning } from './doctor-result.js'
 import { probeDatabase, probeSink } from './probe.js'
 import { targetRules } from './targets.js'

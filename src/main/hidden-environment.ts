@@ -31,7 +31,7 @@ export function environmentProblem(): string | null {
  * `process.env` keeps its values. To be called before anything else is loaded.
  */
 export function hideEnvironment(): void {
-  takeOver()
+  takeOverEnvironment()
   if (process.platform !== 'linux') return
   try {
     overwrite()
@@ -50,7 +50,7 @@ export function visibleEnvironment(environment: NodeJS.ProcessEnv): NodeJS.Proce
 /** After the standard streams and the channel of `fork`. */
 export const HANDED_OVER_ON = 4
 
-function takeOver(): void {
+function takeOverEnvironment(): void {
   const { [FD_VARIABLE]: fd } = process.env
   if (fd === undefined) return
   delete process.env[FD_VARIABLE]

@@ -9,7 +9,7 @@ export interface MetricsEndpoint {
   close(): Promise<void>
 }
 
-export interface MetricsOptions {
+export interface MetricsEndpointOptions {
   readonly host: string
   readonly port: number
   readonly isReady: () => boolean
@@ -18,7 +18,7 @@ export interface MetricsOptions {
 /** The metrics and the health of a runner, for monitoring. The runner itself has no HTTP server. */
 export async function serveMetrics(
   meter: Meter,
-  { host, port, isReady }: MetricsOptions,
+  { host, port, isReady }: MetricsEndpointOptions,
 ): Promise<MetricsEndpoint> {
   const server = createServer(async (request, response) => {
     // Node reads the first of several Host headers, a proxy may read the last.

@@ -6,7 +6,7 @@ import {
   type AllowedHosts,
   ChannelsWithOpenLineage,
   ConfiguredChannels,
-  Dispatcher,
+  NotificationDispatcher,
   plainHost,
 } from '../notify/index.js'
 import type { Catalog } from '../ports/catalog.js'
@@ -77,8 +77,8 @@ export function createDispatcher(
   settings: Settings,
   { database, channels }: { readonly database: Database; readonly channels: Channels },
   { log, meter }: Pick<Telemetry, 'log' | 'meter'>,
-): Dispatcher {
-  return new Dispatcher({
+): NotificationDispatcher {
+  return new NotificationDispatcher({
     outbox: new OutboxRepository(database),
     channels,
     events: new NotificationEvents(log, meter),

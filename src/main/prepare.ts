@@ -3,7 +3,7 @@ import { targetSchemas } from '../model/target.js'
 import { migrate } from '../store/migrate.js'
 import { grantRoles } from '../store/roles.js'
 import type { MainSettings } from './environment.js'
-import { requireUsableServer } from './server-check.js'
+import { requireUsableServer } from './usable-server.js'
 
 export interface Prepared {
   /** The applied migrations. */

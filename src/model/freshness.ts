@@ -13,13 +13,13 @@ export function budgetSeconds(text: string): number | null {
 }
 
 /** The phases of a batch that can be too slow, as a sentence names them. */
-const PHASES = {
+const SLOW_PHASES = {
   SLOW_READ: 'reading',
   SLOW_TRANSFORM: 'transforms',
   SLOW_WRITE: 'writing',
   SLOW_CHECKPOINT: 'checkpoints',
 } as const
-type SlowPhase = keyof typeof PHASES
+type SlowPhase = keyof typeof SLOW_PHASES
 
 const FAILURES = ['FAILED', 'BRAKE', 'QUARANTINE', 'RETRYING', 'CONNECTION_LOST', 'CAPTURE_FAILING'] as const
 
@@ -31,7 +31,7 @@ export const STALE_CODES = [
   ...UNCLAIMED,
   'UPSTREAM',
   ...['LOCK', 'HELD_BACK', 'CAPTURE_STOPPED', 'FIRST_LOAD', 'SLOW_FIRST_BATCH', 'SLOW_RUN'],
-  ...Object.keys(PHASES),
+  ...Object.keys(SLOW_PHASES),
 ] as [StaleCause['code'], ...StaleCause['code'][]]
 
 interface Failed {
@@ -142,7 +142,7 @@ function slow(cause: {
     ? `The last run took ${inSeconds(cause.seconds)}`
     : `The run has been in progress for ${inSeconds(cause.seconds)}`
   return {
-    detail: `${took}; its batches spend ${share} % of their time on ${PHASES[cause.code]}.`,
+    detail: `${took}; its batches spend ${share} % of their time on ${SLOW_PHASES[cause.code]}.`,
     hint: PHASE_HINTS[cause.code],
   }
 }

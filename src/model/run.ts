@@ -26,7 +26,7 @@ export const NO_ROWS: RowCounts = {
   duplicates: 0,
 }
 
-export function addRows(a: RowCounts, b: RowCounts): RowCounts {
+export function sumRows(a: RowCounts, b: RowCounts): RowCounts {
   return {
     read: a.read + b.read,
     inserted: a.inserted + b.inserted,

@@ -19,14 +19,14 @@ export function taskPlanMistakes(tasks: readonly TaskText[]): Mistake[] {
   return [...orderMistakes(tasks), ...steps.flatMap((step, place) => stepMistakes(step, place, steps.length))]
 }
 
-interface Step extends TaskText {
+interface OrderedStep extends TaskText {
   /** Its position in the text. */
   readonly field: string
   readonly order: number
 }
 
 /** Steps without a number are in the order in which they were written. */
-function inOrder(tasks: readonly TaskText[]): Step[] {
+function inOrder(tasks: readonly TaskText[]): OrderedStep[] {
   return tasks
     .map((task, n) => ({ ...task, field: `tasks.${n}`, order: task.order_index ?? n + 1 }))
     .sort((a, b) => a.order - b.order)
@@ -46,7 +46,7 @@ function orderMistakes(tasks: readonly TaskText[]): Mistake[] {
 
 const TASK_TYPES: readonly unknown[] = ['SQL', 'PYTHON', undefined]
 
-function stepMistakes(step: Step, place: number, steps: number): Mistake[] {
+function stepMistakes(step: OrderedStep, place: number, steps: number): Mistake[] {
   const found: Mistake[] = []
   if (!TASK_TYPES.includes(step.task_type))
     found.push(

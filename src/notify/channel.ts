@@ -4,7 +4,7 @@ import type { AllowedHosts } from './allowed-host.js'
 import type { MessageText } from './message-text.js'
 
 /** A message, in facts and in words. */
-export interface Outgoing {
+export interface OutgoingMessage {
   readonly message: NotificationMessage
   readonly text: MessageText
   readonly signal?: AbortSignal | undefined
@@ -14,7 +14,7 @@ export interface Outgoing {
 export interface Channel {
   readonly type: ChannelType
   readonly host: string
-  send(outgoing: Outgoing): Promise<string>
+  send(outgoing: OutgoingMessage): Promise<string>
 }
 
 export interface ChannelOptions {

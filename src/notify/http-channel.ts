@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import type { Answer } from './post.js'
+import type { PostResponse } from './post.js'
 import { secretsOf, withoutSecrets } from './secrets.js'
 
 const MOST_SHOWN = 300
@@ -20,7 +20,7 @@ export class RetryLater extends VitrinaError {
  */
 export function accepted(
   url: URL,
-  { status, text, retrySeconds }: Answer,
+  { status, text, retrySeconds }: PostResponse,
   secrets: readonly string[] = [],
 ): string {
   const body = shortened(withoutSecrets(text, [...secretsOf(url), ...secrets]))

@@ -1,5 +1,5 @@
 export type { AllowedHosts } from './allowed-host.js'
 export { plainHost } from './allowed-host.js'
 export { ConfiguredChannels } from './configured-channels.js'
-export { Dispatcher } from './dispatcher.js'
+export { NotificationDispatcher } from './notification-dispatcher.js'
 export { ChannelsWithOpenLineage } from './open-lineage-receiver.js'

@@ -31,12 +31,12 @@ function isUnneeded({ event, ends }: WaitingEvent): boolean {
   return event === 'recovered' && (ends === null || ends.status === 'DEAD' || ends.status === 'DISCARDED')
 }
 
-interface Moment {
+interface PlanMoment {
   readonly now: Date
   readonly recent: readonly RecentMessage[]
 }
 
-function messagesOf(rule: NotificationRule, events: readonly WaitingEvent[], moment: Moment) {
+function messagesOf(rule: NotificationRule, events: readonly WaitingEvent[], moment: PlanMoment) {
   const left = rule.maxPerHour - sentLastHour(rule, moment)
   return groupsOf(events)
     .filter((group) => isDue(rule, group, moment))
@@ -51,7 +51,7 @@ function messagesOf(rule: NotificationRule, events: readonly WaitingEvent[], mom
     )
 }
 
-function sentLastHour(rule: NotificationRule, { now, recent }: Moment): number {
+function sentLastHour(rule: NotificationRule, { now, recent }: PlanMoment): number {
   const since = now.getTime() - HOUR_MS
   return recent.filter(({ ruleId, createdAt }) => ruleId === rule.id && Date.parse(createdAt) > since).length
 }
@@ -77,7 +77,7 @@ function endingsOf(group: readonly WaitingEvent[], events: readonly WaitingEvent
   return events.filter(({ ends }) => ends?.status === 'WAITING' && ids.has(ends.id))
 }
 
-function isDue(rule: NotificationRule, group: readonly WaitingEvent[], { now, recent }: Moment): boolean {
+function isDue(rule: NotificationRule, group: readonly WaitingEvent[], { now, recent }: PlanMoment): boolean {
   const [first] = group
   const like = recent
     .filter(({ ruleId, event, key }) => ruleId === rule.id && event === first!.event && key === first!.key)

@@ -9,7 +9,7 @@ const TIME_LIMIT_MS = 10_000
 const MOST_BYTES = 16 * 1024
 const MOST_RETRY_SECONDS = 3_600
 
-export interface Post {
+export interface PostRequest {
   readonly url: URL
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ export interface Post {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Answer {
+export interface PostResponse {
   readonly status: number
   /** The beginning of the body. */
   readonly text: string
@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 /** One POST to an allowed address. Redirects are not followed: they would lead around the list of allowed hosts. */
-export async function post({ url, body, headers, allowed, signal }: Post): Promise<Answer> {
+export async function post({ url, body, headers, allowed, signal }: PostRequest): Promise<PostResponse> {
   const host = plainHost(url.hostname)
   const limit = AbortSignal.timeout(TIME_LIMIT_MS)
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit])

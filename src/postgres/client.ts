@@ -4,7 +4,7 @@ import pg from 'pg'
 import { limitMessages } from './message-limit.js'
 
 /** Not declared by pg: called once, with the stream that messages arrive on, before the first of them. */
-interface Wire {
+interface MessageConnection {
   attachListeners(stream: Duplex): void
 }
 
@@ -17,7 +17,7 @@ interface LimitedConfig extends pg.ClientConfig {
 export class LimitedClient extends pg.Client {
   constructor({ mostBytes, ...config }: LimitedConfig = {}) {
     super(config)
-    const wire = (this as unknown as { connection: Wire }).connection
+    const wire = (this as unknown as { connection: MessageConnection }).connection
     const attach = wire.attachListeners.bind(wire)
     wire.attachListeners = (stream) => {
       limitMessages(stream, mostBytes)

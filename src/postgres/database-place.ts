@@ -8,7 +8,7 @@ export function partsOf(url: string): { host: string; port: string; database: st
   }
 }
 
-export function placeOf(url: string): string {
+export function databasePlace(url: string): string {
   const { host, port, database } = partsOf(url)
   return `${host === '127.0.0.1' ? 'localhost' : host}:${port}/${database}`
 }
@@ -21,8 +21,8 @@ export function databaseNames(
   mainUrl: string,
   connections: ReadonlyMap<string, string>,
 ): (connection: string | null) => readonly (string | null)[] {
-  const places = new Map<string | null, string>([[null, placeOf(mainUrl)]])
-  for (const [name, url] of connections) places.set(name, placeOf(url))
+  const places = new Map<string | null, string>([[null, databasePlace(mainUrl)]])
+  for (const [name, url] of connections) places.set(name, databasePlace(url))
   return (connection) => {
     const name = connection?.toLowerCase() ?? null
     const place = places.get(name)

@@ -36,7 +36,7 @@ interface Kept {
   readonly openedAt: number
 }
 
-interface Idle extends Kept {
+interface IdleConnection extends Kept {
   readonly timer: NodeJS.Timeout
 }
 
@@ -49,7 +49,7 @@ interface Idle extends Kept {
 export class KeptSessions implements SessionOpener {
   readonly #idleMs: number
   /** By purpose and address. */
-  readonly #idle = new Map<string, Idle[]>()
+  readonly #idle = new Map<string, IdleConnection[]>()
   readonly #cleaning = new Set<Promise<void>>()
   #isClosed = false
 
@@ -89,7 +89,7 @@ export class KeptSessions implements SessionOpener {
     return null
   }
 
-  #take(pool: string): Idle | null {
+  #take(pool: string): IdleConnection | null {
     const idle = this.#idle.get(pool)?.pop() ?? null
     if (idle === null) return null
     clearTimeout(idle.timer)

@@ -27,7 +27,7 @@ const TEXT_FORMAT = {
 }
 
 /** The time-outs release the locks of a runner that no longer responds. */
-const SETTINGS = {
+const SESSION_SETTINGS = {
   ...TEXT_FORMAT,
   // Sorting a batch by its key in memory instead of on disk: 200,000 films took a third less.
   work_mem: '128MB',
@@ -40,7 +40,7 @@ const SETTINGS = {
 export const SET_TEXT_FORMAT = setAll(TEXT_FORMAT)
 
 /** The settings of every Session, for a program in another language. */
-export const SET_SESSION = setAll(SETTINGS)
+export const SET_SESSION = setAll(SESSION_SETTINGS)
 
 function setAll(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)

@@ -7,13 +7,13 @@ import type { QueryGuard } from '../ports/query-guard.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
-import { connectionUrl } from '../postgres/connections.js'
+import { connectionUrl } from '../postgres/connection-url.js'
 import { inspectionError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import type { Classification, Difference } from './drift-classifier.js'
 import { findDrift, recheck } from './find-drift.js'
+import { type ReconciledSides, sidesFor } from './reconciled-sides.js'
 import type { KeyTexts } from './side.js'
-import { type ReconciledSides, sidesFor } from './sides.js'
 
 export interface ReconcilerSettings {
   /** Reads the sources, and the marts of the main database. */

@@ -3,7 +3,7 @@ import type { SideSummary } from '../model/reconcile.js'
 import type { RowDigest, Sink } from '../ports/sink.js'
 import type { TransformChain } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
-import type { Target } from '../sinks/postgres/target.js'
+import type { TargetTable } from '../sinks/postgres/target.js'
 import { readLines, readPortions } from '../sources/postgres/lines.js'
 import type { TextValues } from '../sql/copy-text.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
@@ -70,7 +70,7 @@ export function notThere(target: string): VitrinaError {
 /** Rows as the table would store them: its server casts them, so that 1.5 equals 1.50 in a numeric(4,2). */
 export function asTableHolds(
   session: Session,
-  table: Target,
+  table: TargetTable,
   {
     compared,
     columns,
@@ -93,7 +93,7 @@ export function asTableHolds(
 /** The rows of the table with their versions. */
 export function rowsOfTable(
   session: Session,
-  table: Target,
+  table: TargetTable,
   { compared, control }: { readonly compared: readonly ComparedColumn[]; readonly control: TableSide },
 ): ScannedSide {
   const digest = tableDigest(table, compared)
@@ -120,7 +120,10 @@ export function rowsOfTable(
   return new ScannedSide({ rows, marks, summary: (field) => control.summary(field) })
 }
 
-function tableDigest(table: Target, compared: readonly ComparedColumn[]): (row: TextValues) => RowDigest {
+function tableDigest(
+  table: TargetTable,
+  compared: readonly ComparedColumn[],
+): (row: TextValues) => RowDigest {
   const places = table.key.map((name) => compared.findIndex((column) => column.name === name))
   return (row) => ({ key: places.map((place) => row[place] ?? null), digest: JSON.stringify(row) })
 }

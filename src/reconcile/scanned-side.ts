@@ -10,7 +10,7 @@ import {
   serializeKey,
 } from './side.js'
 
-interface Scan {
+interface SideScan {
   /** All rows, or those with some keys; in any order. */
   rows(keys: readonly KeyTexts[] | null): AsyncIterable<readonly RowDigest[]>
   /** The value of `mark` for the rows with these keys. Null: this side cannot evaluate it. */
@@ -23,9 +23,9 @@ interface Scan {
  * all of them, but keeps only sums and the rows of suspicious buckets.
  */
 export class ScannedSide implements ComparedSide {
-  readonly #scan: Scan
+  readonly #scan: SideScan
 
-  constructor(scan: Scan) {
+  constructor(scan: SideScan) {
     this.#scan = scan
   }
 

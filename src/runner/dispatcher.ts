@@ -3,9 +3,9 @@ import type { Claim, Release } from '../model/claim.js'
 import { VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { MemberFailure } from '../model/member-failure.js'
-import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
+import type { AttemptOutcome, ExecutorParts, PipelineExecutor } from './executor.js'
 import { GroupExecutor } from './group-executor.js'
-import { GroupLease, type Holding, Lease } from './lease.js'
+import { GroupLease, type HeldLease, Lease } from './lease.js'
 import { LETS_GO, MAX_ATTEMPTS, RETRY_WAITS_MS, toRunError, waitBeforeRetry } from './retry.js'
 
 /** A pipeline that killed its runner this often without a committed batch in between is not claimed again. */
@@ -18,7 +18,7 @@ const RELEASE_EVERY_MS = 500
  */
 const LEAST_STAY_MS = 1_000
 
-interface Failure {
+interface RunFailure {
   readonly error: VitrinaError
   readonly failures: number
   /** The member of the group that has failed; null: it concerns all of them. */
@@ -33,8 +33,8 @@ interface Loss {
 /** Runs that are claimed, retried, ended and handed back together: one, or those of a group. The head is the first one. */
 interface Unit {
   readonly claims: readonly Claim[]
-  readonly lease: Holding
-  readonly execute: (claims: readonly Claim[]) => Promise<Outcome>
+  readonly lease: HeldLease
+  readonly execute: (claims: readonly Claim[]) => Promise<AttemptOutcome>
 }
 
 /** Executes one claimed pipeline or group: retries temporary errors, fails permanent ones, and releases lost runs. */
@@ -43,7 +43,7 @@ export class PipelineDispatcher {
   readonly #executor: PipelineExecutor
   readonly #groups: GroupExecutor
   readonly #stop = new AbortController()
-  readonly #leases = new Set<Holding>()
+  readonly #leases = new Set<HeldLease>()
 
   constructor(parts: ExecutorParts, executor: PipelineExecutor) {
     this.#parts = parts
@@ -123,7 +123,10 @@ export class PipelineDispatcher {
     }
   }
 
-  async #attempt(claims: readonly Claim[], { lease, execute }: Omit<Unit, 'claims'>): Promise<Outcome> {
+  async #attempt(
+    claims: readonly Claim[],
+    { lease, execute }: Omit<Unit, 'claims'>,
+  ): Promise<AttemptOutcome> {
     const { events } = this.#parts
     for (const claim of claims) events.attemptStarted(claim)
     try {
@@ -140,8 +143,8 @@ export class PipelineDispatcher {
 
   async #pauseBeforeRetry(
     claims: readonly Claim[],
-    lease: Holding,
-    { error, failures, member }: Failure,
+    lease: HeldLease,
+    { error, failures, member }: RunFailure,
   ): Promise<void> {
     const waitMs = waitBeforeRetry(failures, this.#parts.retryWaitsMs ?? RETRY_WAITS_MS)
     for (const claim of claims) {
@@ -216,7 +219,7 @@ export class PipelineDispatcher {
   }
 }
 
-function failureOf(raised: unknown): Pick<Failure, 'error' | 'member'> {
+function failureOf(raised: unknown): Pick<RunFailure, 'error' | 'member'> {
   if (raised instanceof MemberFailure) return { error: raised.cause, member: raised.claim }
   return { error: toRunError(raised), member: null }
 }

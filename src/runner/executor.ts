@@ -21,7 +21,7 @@ import {
 import type { Events } from '../telemetry/events.js'
 import { BatchSize } from './batch-size.js'
 import { EngineCrew } from './engine-crew.js'
-import type { GroupLease, Holding, Lease } from './lease.js'
+import type { GroupLease, HeldLease, Lease } from './lease.js'
 import type { PartWorker } from './part-worker.js'
 import { PlanNote } from './plan-note.js'
 import { LETS_GO, toRunError } from './retry.js'
@@ -49,7 +49,7 @@ interface Attempted {
 
 /** What the steps of an attempt have in common. */
 interface Round {
-  readonly lease: Holding
+  readonly lease: HeldLease
   readonly size: BatchSize
   readonly crew: EngineCrew | null
   readonly isStopping: () => boolean
@@ -64,7 +64,7 @@ export interface MemberRound extends Pick<Round, 'isStopping' | 'report'> {
 }
 
 /** How an attempt went: it ended the run, or left it unfinished for the next runner because this one is stopping. */
-export type Outcome = RunEnd['status'] | 'RELEASED'
+export type AttemptOutcome = RunEnd['status'] | 'RELEASED'
 
 /**
  * Runs one attempt of one claimed pipeline: chooses the strategy, moves its batches, listens between them, and sets
@@ -77,7 +77,7 @@ export class PipelineExecutor {
     this.#parts = parts
   }
 
-  async execute(claim: Claim, lease: Lease, isStopping: () => boolean): Promise<Outcome> {
+  async execute(claim: Claim, lease: Lease, isStopping: () => boolean): Promise<AttemptOutcome> {
     const { queue, transfers, events } = this.#parts
     // Requested before the run began, or while no runner held it: nothing has to be opened.
     const early = requestedEnd(lease.control)
@@ -124,7 +124,7 @@ export class PipelineExecutor {
     claim: Claim,
     transfer: Transfer,
     { lease, repairs, ...round }: MemberRound,
-  ): Promise<Outcome> {
+  ): Promise<AttemptOutcome> {
     const { queue, events } = this.#parts
     const { plan } = transfer
     const [held] = await Promise.all([queue.toReplay(claim), queue.planned(claim, plan)])
@@ -183,7 +183,7 @@ export class PipelineExecutor {
     return 'SUCCESS'
   }
 
-  async #workOnParts(claim: Claim, lease: Holding, crew: EngineCrew | null): Promise<void> {
+  async #workOnParts(claim: Claim, lease: HeldLease, crew: EngineCrew | null): Promise<void> {
     try {
       if (crew === null) await this.#parts.worker.workFor(claim, lease.signal)
       else await crew.workFor(lease.signal)

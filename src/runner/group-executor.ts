@@ -3,11 +3,11 @@ import { failpoint } from '../model/failpoints.js'
 import { MemberFailure } from '../model/member-failure.js'
 import type { RepairKey } from '../model/run.js'
 import type { GroupMember, GroupTransfer } from '../ports/transfer.js'
-import { type ExecutorParts, type Outcome, type PipelineExecutor, requestedEnd } from './executor.js'
+import { type AttemptOutcome, type ExecutorParts, type PipelineExecutor, requestedEnd } from './executor.js'
 import type { GroupLease } from './lease.js'
 import { toRunError } from './retry.js'
 
-type Ended = Exclude<Outcome, 'RELEASED' | 'FAILED'>
+type Ended = Exclude<AttemptOutcome, 'RELEASED' | 'FAILED'>
 
 interface Round {
   readonly claims: readonly Claim[]
@@ -28,7 +28,7 @@ export class GroupExecutor {
     this.#executor = executor
   }
 
-  async execute(round: Round): Promise<Outcome> {
+  async execute(round: Round): Promise<AttemptOutcome> {
     const early = requestedEnd(round.lease.control)
     if (early !== null) {
       await this.#end(round.claims, early)

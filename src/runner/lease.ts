@@ -5,7 +5,7 @@ import type { RunQueue } from '../ports/run-queue.js'
 const FRESH_MS = 500
 
 /** What a run knows about the right to work on it. */
-export interface Holding {
+export interface HeldLease {
   /** Aborts as soon as the lease is lost. */
   readonly signal: AbortSignal
   /** Pending requests, as far as known. */
@@ -25,7 +25,7 @@ export interface Holding {
  * lost or was not renewed in time. The database would reject the commit anyway; this saves the work, and keeps late
  * requests from servers that cannot detect them.
  */
-export class Lease implements Holding {
+export class Lease implements HeldLease {
   readonly #queue: Pick<RunQueue, 'renew'>
   readonly #claim: Claim
   readonly #seconds: number
@@ -118,7 +118,7 @@ function notRenewed(cause?: unknown): VitrinaError {
 }
 
 /** The leases of a group: it is paused and cancelled as a whole, and lost with one of its members. */
-export class GroupLease implements Holding {
+export class GroupLease implements HeldLease {
   readonly signal: AbortSignal
   readonly #leases: ReadonlyMap<string, Lease>
 

@@ -9,23 +9,23 @@ export interface Occurrence {
   /** FROM ONLY: without the children of an inheritance parent. */
   readonly isOnly: boolean
   /** Null: a base table. */
-  readonly call: Call | null
+  readonly call: RowsCall | null
 }
 
 /** A call of a function that returns rows, over columns of other occurrences. */
-export interface Call extends Expression {
+export interface RowsCall extends BaseExpression {
   readonly hasOrdinality: boolean
 }
 
-export interface ColumnUse {
+export interface BaseColumn {
   readonly occurrence: number
   readonly column: string
 }
 
-/** An expression over columns of occurrences: a parser's tree in which each column is `{BaseColumn: ColumnUse}`. */
-export interface Expression {
+/** An expression over columns of occurrences: a parser's tree in which each column is `{BaseColumn: …}`. */
+export interface BaseExpression {
   readonly node: Tree
-  readonly uses: readonly ColumnUse[]
+  readonly uses: readonly BaseColumn[]
 }
 
 /**
@@ -37,18 +37,18 @@ export type Guard = ReadonlySet<number>
 /** A comparison of two columns that holds in every row combination that satisfies its guards. */
 export interface Link {
   readonly operator: string
-  readonly left: Expression
-  readonly right: Expression
+  readonly left: BaseExpression
+  readonly right: BaseExpression
   readonly guards: readonly Guard[]
 }
 
-export type Condition = Pick<Link, 'operator' | 'left' | 'right'>
+export type LinkCondition = Pick<Link, 'operator' | 'left' | 'right'>
 
 /** A column of a relation in FROM, of a subquery or of the result. */
-export interface Column {
+export interface FlattenedColumn {
   readonly name: string
   /** Null: nothing that could be written over base columns. */
-  readonly value: Expression | null
+  readonly value: BaseExpression | null
   /**
    * Why the column does not identify the source rows that a row is computed from; null: it does (transparent). The value of a
    * transparent column is the same in all row combinations that affect a row of this subquery.
@@ -61,13 +61,13 @@ export interface Column {
   /** Why two plans may compute different values of it from the same rows; null: they cannot. */
   readonly unsteady: string | null
   /** Base columns of which it is the greatest: it exceeds a limit only if one of them does. Null: not known. */
-  readonly follows: readonly ColumnUse[] | null
+  readonly follows: readonly BaseColumn[] | null
 }
 
 /** Something in FROM, under the name by which the query calls it. */
-export interface Relation {
+export interface FromRelation {
   readonly alias: string | null
-  readonly columns: readonly Column[]
+  readonly columns: readonly FlattenedColumn[]
   /** Columns that only a qualified name reaches: the second one of a USING pair. */
   readonly hidden: ReadonlySet<string>
   /** Its columns are not all known, as those of some functions: any other name is one of them, and opaque. */
@@ -78,7 +78,7 @@ export interface Relation {
 export interface Piece {
   readonly occurrences: readonly Occurrence[]
   readonly links: readonly Link[]
-  readonly relations: readonly Relation[]
+  readonly relations: readonly FromRelation[]
   /** Why two plans may choose different rows; null: they cannot. */
   readonly unsteadyRows: string | null
 }
@@ -87,7 +87,7 @@ export interface Piece {
 export interface Alternative {
   readonly occurrences: readonly Occurrence[]
   readonly links: readonly Link[]
-  readonly columns: readonly Column[]
+  readonly columns: readonly FlattenedColumn[]
 }
 
 export const EMPTY_PIECE: Piece = { occurrences: [], links: [], relations: [], unsteadyRows: null }
@@ -105,10 +105,10 @@ export function guarded(links: readonly Link[], guard: Guard): Link[] {
   return links.map((link) => ({ ...link, guards: [...link.guards, guard] }))
 }
 
-export function idsOf(occurrences: readonly Occurrence[]): number[] {
+export function occurrenceIds(occurrences: readonly Occurrence[]): number[] {
   return occurrences.map(({ id }) => id)
 }
 
-export function opaqueColumn(name: string, opaque: string): Column {
+export function opaqueColumn(name: string, opaque: string): FlattenedColumn {
   return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady: null, follows: null }
 }

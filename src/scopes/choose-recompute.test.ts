@@ -5,7 +5,7 @@ import { LAB, LAB_ROWS } from './corpus/lab.js'
 import {
   chooseRecompute,
   keyQueryCost,
-  MOST_ENTRIES,
+  MOST_LOG_ENTRIES,
   readQueryFacts,
   type Traced,
   traceScopes,
@@ -70,7 +70,7 @@ it('does not ask the planner beyond the limit of entries', async () => {
   const { recompute } = await traced(STATS, 'id')
   const choice = await chooseRecompute(session, recompute, {
     scopes: [ids(3)],
-    entries: MOST_ENTRIES + 1,
+    entries: MOST_LOG_ENTRIES + 1,
     keyQueryCost: 0,
   })
   expect(choice).toMatchObject({ way: 'full', costs: {} })

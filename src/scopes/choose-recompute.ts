@@ -15,7 +15,7 @@ export interface RecomputeChoice {
 }
 
 /** A guess: with so many changes the full query is cheaper, and the arrays alone take long to send and plan. */
-export const MOST_ENTRIES = 50_000
+export const MOST_LOG_ENTRIES = 50_000
 
 export interface Affected {
   /** One array for each scope column; all have the same length. */
@@ -35,7 +35,7 @@ export async function chooseRecompute(
   recompute: Recompute,
   { scopes, entries, keyQueryCost }: Affected,
 ): Promise<RecomputeChoice> {
-  if (entries > MOST_ENTRIES) return { way: 'full', text: recompute.full, values: [], costs: {} }
+  if (entries > MOST_LOG_ENTRIES) return { way: 'full', text: recompute.full, values: [], costs: {} }
   const costOf = (way: RecomputeWay, values: Values) =>
     COSTS.of({ of: recompute, what: way, size: sizeOf(values) }, () =>
       planCost(session, recompute[way], values),

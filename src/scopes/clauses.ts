@@ -1,5 +1,5 @@
 import type { Tree } from '../guard/index.js'
-import { isAggregate } from './expression.js'
+import { isAggregate } from './column-meaning.js'
 import type { QueryFacts } from './query-facts.js'
 import { listOf, nodeOf, walk } from './tree.js'
 

@@ -1,19 +1,25 @@
 import type { Tree } from '../guard/index.js'
-import { type Column, type Expression, guarded, idsOf, type Link } from './alternative.js'
-import { type Meaning, meaningOf, plainUse } from './expression.js'
+import {
+  type BaseExpression,
+  type FlattenedColumn,
+  guarded,
+  type Link,
+  occurrenceIds,
+} from './alternative.js'
+import { type ColumnMeaning, meaningOf, plainUse } from './column-meaning.js'
 import { isSafeCast } from './safe-cast.js'
-import { type Addition, added, asAddition, bodiesOf, NOTHING, subqueriesIn } from './subqueries.js'
+import type { Here, ScopeWork } from './scope-work.js'
+import { type Addition, added, asAddition, bodiesOf, NO_ADDITION, subqueriesIn } from './subqueries.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
-import type { Here, Work } from './work.js'
 
 /**
  * Reads a WHERE or ON. Only AND-ed comparisons of columns become links; every other condition is dropped, which names
  * more scopes than have changed, but never fewer.
  */
-export function conditionsOf(work: Work, condition: unknown, here: Here): Addition[] {
+export function conditionsOf(work: ScopeWork, condition: unknown, here: Here): Addition[] {
   return conjunctsOf(condition).reduce<Addition[]>(
     (additions, conjunct) => work.product(additions, () => conjunctOf(work, conjunct, here), added),
-    [NOTHING],
+    [NO_ADDITION],
   )
 }
 
@@ -24,7 +30,7 @@ function conjunctsOf(condition: unknown): unknown[] {
   return listOf(node.args).flatMap(conjunctsOf)
 }
 
-function conjunctOf(work: Work, conjunct: unknown, here: Here): Addition[] {
+function conjunctOf(work: ScopeWork, conjunct: unknown, here: Here): Addition[] {
   const { kind, node } = nodeOf(conjunct)
   if (kind === 'SubLink' && isMembership(node)) return membership(work, node, { here })
   const denied = kind === 'BoolExpr' && node.boolop === 'NOT_EXPR' ? nodeOf(listOf(node.args)[0]) : null
@@ -37,7 +43,7 @@ function conjunctOf(work: Work, conjunct: unknown, here: Here): Addition[] {
 const COMPARISONS: ReadonlySet<string> = new Set(['=', '<', '>', '<=', '>='])
 
 /** Operators of pg_catalog only, which are strict: the server writes others with their schema. */
-function comparison(work: Work, { kind, name, lexpr, rexpr }: Tree, here: Here): Link[] {
+function comparison(work: ScopeWork, { kind, name, lexpr, rexpr }: Tree, here: Here): Link[] {
   const names = namesOf(name)
   const operator = names.at(-1) ?? ''
   if (kind !== 'AEXPR_OP' || names.length !== 1 || !COMPARISONS.has(operator)) return []
@@ -54,24 +60,28 @@ function pairsOf(left: unknown, right: unknown, operator: string): [unknown, unk
   return operator === '=' ? listOf(first.node.args).map((each, place) => [each, others[place]]) : []
 }
 
-function sideOf(work: Work, value: unknown, here: Here): Expression | null {
+function sideOf(work: ScopeWork, value: unknown, here: Here): BaseExpression | null {
   return linkable(work, meaningOf(work, value, here.levels))
 }
 
-function linkable(work: Work, { value, opaque }: Meaning): Expression | null {
+function linkable(work: ScopeWork, { value, opaque }: ColumnMeaning): BaseExpression | null {
   const use = value === null || opaque !== null ? null : plainUse(value)
   return value !== null && use !== null && isSafeCast(value, work.typeOf(use)) ? value : null
 }
 
-function linkOf(operator: string, left: Expression | null, right: Expression | null): Link[] {
+function linkOf(operator: string, left: BaseExpression | null, right: BaseExpression | null): Link[] {
   if (left === null || right === null) return []
   const [one, other] = [plainUse(left), plainUse(right)]
   return one?.occurrence === other?.occurrence ? [] : [{ operator, left, right, guards: [] }]
 }
 
 /** Both columns of a USING pair, whose operator the text does not show: only for types of pg_catalog it is known. */
-export function equality(work: Work, left: Column | null, right: Column | null): Link[] {
-  const side = (column: Column | null) => {
+export function equality(
+  work: ScopeWork,
+  left: FlattenedColumn | null,
+  right: FlattenedColumn | null,
+): Link[] {
+  const side = (column: FlattenedColumn | null) => {
     const value = column && linkable(work, column)
     const isBuiltIn = (type: string) => type !== '' && !type.includes('.')
     return value?.uses.every((use) => isBuiltIn(work.typeOf(use))) ? value : null
@@ -85,17 +95,17 @@ function isMembership({ subLinkType, operName }: Tree): boolean {
 }
 
 /** NOT IN is decided by equal values only if there are no NULLs: one in y makes it unknown for every x. */
-function isNeverNull(work: Work, { value, isOptional }: Meaning): boolean {
+function isNeverNull(work: ScopeWork, { value, isOptional }: ColumnMeaning): boolean {
   return value !== null && !isOptional && work.isNotNull(value)
 }
 
 interface Membership {
   readonly here: Here
-  readonly isUsable?: (work: Work, side: Meaning) => boolean
+  readonly isUsable?: (work: ScopeWork, side: ColumnMeaning) => boolean
 }
 
 /** As a conjunct it is a comparison of x with the y of a row that is there; NULLs in y only make it false. */
-function membership(work: Work, node: Tree, { here, isUsable = () => true }: Membership): Addition[] {
+function membership(work: ScopeWork, node: Tree, { here, isUsable = () => true }: Membership): Addition[] {
   const { kind, node: row } = nodeOf(node.testexpr)
   const tests = kind === 'RowExpr' ? listOf(row.args) : [node.testexpr]
   const tested = subqueriesIn(work, node.testexpr, here)
@@ -112,7 +122,7 @@ function membership(work: Work, node: Tree, { here, isUsable = () => true }: Mem
         const links = !isLinked
           ? []
           : pairs.flatMap(([test, column]) => linkOf('=', linkable(work, test), linkable(work, column!)))
-        const guard = new Set(idsOf(body.occurrences))
+        const guard = new Set(occurrenceIds(body.occurrences))
         return added(asAddition(body), { occurrences: [], links: guarded(links, guard) })
       }),
     added,

@@ -1,28 +1,28 @@
 import type { Tree } from '../guard/index.js'
 import {
   type Alternative,
-  type Column,
   combined,
   EMPTY_PIECE,
+  type FlattenedColumn,
+  type FromRelation,
   guarded,
-  idsOf,
+  occurrenceIds,
   opaqueColumn,
   type Piece,
-  type Relation,
 } from './alternative.js'
+import { meaningOf } from './column-meaning.js'
 import { conditionsOf, equality } from './conditions.js'
-import { meaningOf } from './expression.js'
 import { rowsOfCall } from './function-rows.js'
 import { visibleColumn } from './names.js'
 import { type BaseTable, nameOf, relationKey } from './query-facts.js'
 import { requireRepeatable } from './repeatable.js'
+import type { Here, Place, ScopeWork } from './scope-work.js'
 import { type Addition, subqueriesIn } from './subqueries.js'
 import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
 import { Untraceable } from './untraceable.js'
-import type { Here, Place, Work } from './work.js'
 
 /** What is in FROM, from left to right: each item may name those before it where LATERAL says so. */
-export function piecesOf(work: Work, items: unknown, place: Place): Piece[] {
+export function piecesOf(work: ScopeWork, items: unknown, place: Place): Piece[] {
   return listOf(items).reduce<Piece[]>(
     (pieces, item) =>
       work.product(pieces, (left) => itemOf(work, item, beside(place, left.relations)), combined),
@@ -31,11 +31,11 @@ export function piecesOf(work: Work, items: unknown, place: Place): Piece[] {
 }
 
 /** Where an item of FROM is: `levels[0]` are the items before it. */
-function beside({ queries, outer }: Place, before: readonly Relation[]): Here {
+function beside({ queries, outer }: Place, before: readonly FromRelation[]): Here {
   return { queries, levels: [before, ...outer] }
 }
 
-function itemOf(work: Work, item: unknown, here: Here): Piece[] {
+function itemOf(work: ScopeWork, item: unknown, here: Here): Piece[] {
   const { kind, node } = nodeOf(item)
   if (kind === 'RangeVar') return named(work, node, here)
   if (kind === 'RangeSubselect') return subselect(work, node, here)
@@ -56,7 +56,7 @@ function aliasOf(node: Tree, otherwise: string | null): Alias {
     : { name: String(alias.aliasname), columns: namesOf(alias.colnames) }
 }
 
-function named(work: Work, node: Tree, here: Here): Piece[] {
+function named(work: ScopeWork, node: Tree, here: Here): Piece[] {
   const table = String(node.relname)
   const alias = aliasOf(node, table)
   const query = node.schemaname === undefined ? here.queries.get(table) : undefined
@@ -77,7 +77,7 @@ function named(work: Work, node: Tree, here: Here): Piece[] {
     .map((each) => derived({ ...each, columns: renamed(each.columns, relation.columns) }, alias))
 }
 
-function baseTable(work: Work, table: BaseTable, { node, alias }: { node: Tree; alias: Alias }): Piece {
+function baseTable(work: ScopeWork, table: BaseTable, { node, alias }: { node: Tree; alias: Alias }): Piece {
   const isOnly = node.inh !== true
   if (table.obstacle !== null) throw new Untraceable(table.obstacle)
   if (table.hasChildren && !isOnly)
@@ -85,7 +85,7 @@ function baseTable(work: Work, table: BaseTable, { node, alias }: { node: Tree; 
       `${nameOf(table.name)} has child tables by inheritance, and reading it reads those too.`,
     )
   const occurrence = work.occurrence(table, { isOnly })
-  const columns = [...table.columns.keys()].map((name): Column => {
+  const columns = [...table.columns.keys()].map((name): FlattenedColumn => {
     const use = { occurrence: occurrence.id, column: name }
     const value = { node: { BaseColumn: use }, uses: [use] }
     return { name, value, opaque: null, isOptional: false, isLoose: false, unsteady: null, follows: [use] }
@@ -93,11 +93,11 @@ function baseTable(work: Work, table: BaseTable, { node, alias }: { node: Tree; 
   return { ...EMPTY_PIECE, occurrences: [occurrence], relations: [relationOf(alias, columns)] }
 }
 
-function relationOf({ name, columns: names }: Alias, columns: readonly Column[]): Relation {
+function relationOf({ name, columns: names }: Alias, columns: readonly FlattenedColumn[]): FromRelation {
   return { alias: name, columns: renamed(columns, names), hidden: new Set(), isOpen: false }
 }
 
-function renamed(columns: readonly Column[], names: readonly string[]): Column[] {
+function renamed(columns: readonly FlattenedColumn[], names: readonly string[]): FlattenedColumn[] {
   return columns.map((column, place) => ({ ...column, name: names[place] ?? column.name }))
 }
 
@@ -105,14 +105,14 @@ function derived({ occurrences, links, columns }: Alternative, alias: Alias): Pi
   return { occurrences, links, relations: [relationOf(alias, columns)], unsteadyRows: null }
 }
 
-function subselect(work: Work, node: Tree, { queries, levels }: Here): Piece[] {
+function subselect(work: ScopeWork, node: Tree, { queries, levels }: Here): Piece[] {
   const outer = node.lateral === true ? levels : levels.slice(1)
   const select = (node.subquery as Tree | undefined)?.SelectStmt as Tree
   return work.select(select, { queries, outer }).map((each) => derived(each, aliasOf(node, null)))
 }
 
 /** IMMUTABLE functions make rows of their arguments only; others were refused before (`QueryFacts.obstacles`). */
-function fromFunction(work: Work, node: Tree, here: Here): Piece[] {
+function fromFunction(work: ScopeWork, node: Tree, here: Here): Piece[] {
   const functions = listOf(node.functions)
   const [call, definitions] = listOf((functions[0]?.List as Tree | undefined)?.items).map(nodeOf)
   const alias = aliasOf(node, lastNameOf(call?.node.funcname))
@@ -126,7 +126,7 @@ function fromFunction(work: Work, node: Tree, here: Here): Piece[] {
     : null
   const columns =
     rows?.columns ?? alias.columns.map((name) => opaqueColumn(name, 'it is the result of a function in FROM'))
-  const relation: Relation = { alias: alias.name, columns, hidden: new Set(), isOpen: true }
+  const relation: FromRelation = { alias: alias.name, columns, hidden: new Set(), isOpen: true }
   return subqueriesIn(work, node.functions, here).map(({ occurrences, links }) => ({
     occurrences: rows === null ? occurrences : [...occurrences, rows.occurrence],
     links,
@@ -135,12 +135,12 @@ function fromFunction(work: Work, node: Tree, here: Here): Piece[] {
   }))
 }
 
-function join(work: Work, node: Tree, here: Here): Piece[] {
+function join(work: ScopeWork, node: Tree, here: Here): Piece[] {
   const [before = [], ...outer] = here.levels
   const sides = work.product(
     itemOf(work, node.larg, here),
     (left) => itemOf(work, node.rarg, { ...here, levels: [[...before, ...left.relations], ...outer] }),
-    (left, right): Sides => ({ left, right }),
+    (left, right): JoinPieces => ({ left, right }),
   )
   return sides.flatMap((both) => {
     const inside: Here = {
@@ -160,22 +160,22 @@ function joinTypes({ jointype }: Tree): string[] {
 }
 
 /** Why a condition may choose other rows with another plan. */
-export function unsteadyIn(work: Work, condition: unknown, { levels }: Here): string | null {
+export function unsteadyIn(work: ScopeWork, condition: unknown, { levels }: Here): string | null {
   return condition === undefined ? null : meaningOf(work, condition, levels).unsteady
 }
 
-interface Sides {
+interface JoinPieces {
   readonly left: Piece
   readonly right: Piece
 }
 
-interface Join extends Sides {
+interface Join extends JoinPieces {
   readonly type: string
   readonly condition: Addition
   readonly unsteady: string | null
 }
 
-function joined(work: Work, node: Tree, { type, left, right, condition, unsteady }: Join): Piece {
+function joined(work: ScopeWork, node: Tree, { type, left, right, condition, unsteady }: Join): Piece {
   const using = namesOf(node.usingClause)
   const pairs = using.flatMap((name) =>
     equality(work, visibleColumn(left.relations, name), visibleColumn(right.relations, name)),
@@ -183,7 +183,7 @@ function joined(work: Work, node: Tree, { type, left, right, condition, unsteady
   const on: Addition = { occurrences: condition.occurrences, links: [...condition.links, ...pairs] }
   const optional = type === 'JOIN_LEFT' ? right : type === 'JOIN_RIGHT' ? left : null
   // A subquery in ON decides about the match, so that its rows matter only where the optional side does.
-  const guard = new Set([...idsOf(optional?.occurrences ?? []), ...idsOf(on.occurrences)])
+  const guard = new Set([...occurrenceIds(optional?.occurrences ?? []), ...occurrenceIds(on.occurrences)])
   const side = (piece: Piece): Piece => (piece === optional ? madeOptional(piece, guard) : piece)
   const both = combined(side(left), side(right))
   const piece: Piece = {
@@ -212,8 +212,8 @@ interface Merging {
 }
 
 /** The name of a USING pair means the column of the side that is always there. */
-function hiding(left: Piece, right: Piece, { using, isRight }: Merging): Relation[] {
-  const hide = (relation: Relation): Relation => ({
+function hiding(left: Piece, right: Piece, { using, isRight }: Merging): FromRelation[] {
+  const hide = (relation: FromRelation): FromRelation => ({
     ...relation,
     hidden: new Set([...relation.hidden, ...using]),
   })

@@ -1,12 +1,12 @@
 import type { Tree } from '../guard/index.js'
-import type { Column, Occurrence, Relation } from './alternative.js'
-import { isSetCall, type Meaning, meaningOf, plainUse, textOfCall } from './expression.js'
+import type { FlattenedColumn, FromRelation, Occurrence } from './alternative.js'
+import { type ColumnMeaning, isSetCall, meaningOf, plainUse, textOfCall } from './column-meaning.js'
 import type { Levels } from './names.js'
 import { hasOneText } from './one-text.js'
 import type { BaseTable, TableColumn } from './query-facts.js'
+import type { ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, walk } from './tree.js'
-import type { Work } from './work.js'
-import { textOf } from './write-expression.js'
+import { expressionText } from './write-expression.js'
 
 interface Called {
   readonly levels: Levels
@@ -17,12 +17,12 @@ interface Called {
 
 interface FunctionRows {
   readonly occurrence: Occurrence
-  readonly columns: readonly Column[]
+  readonly columns: readonly FlattenedColumn[]
 }
 
 /** The rows of a function, made of its arguments only; null: a key query cannot call it. */
 export function rowsOfCall(
-  work: Work,
+  work: ScopeWork,
   call: Tree,
   { levels, names, hasOrdinality }: Called,
 ): FunctionRows | null {
@@ -33,7 +33,7 @@ export function rowsOfCall(
   const node = { FuncCall: { ...call, args: given.map(({ value }) => value!.node) } }
   const name = lastNameOf(call.funcname)
   // unnest of several arrays is a syntax of its own.
-  if (textOf(node) === null || (name === 'unnest' && given.length > 1)) return null
+  if (expressionText(node) === null || (name === 'unnest' && given.length > 1)) return null
   const only = names.length === (hasOrdinality ? 2 : 1) ? typeOfRows(work, name, given) : ''
   const types = [
     only,
@@ -50,7 +50,7 @@ export function rowsOfCall(
     },
   )
   const unsteady = given.find((each) => each.unsteady !== null)?.unsteady ?? null
-  const columns = names.map((each): Column => {
+  const columns = names.map((each): FlattenedColumn => {
     const use = { occurrence: occurrence.id, column: each }
     const value = { node: { BaseColumn: use }, uses: [use] }
     return { name: each, value, opaque: null, isOptional: false, isLoose: false, unsteady, follows: null }
@@ -59,7 +59,7 @@ export function rowsOfCall(
 }
 
 /** The type of a function's only column; empty: it is not known, or has a collation of its own. */
-function typeOfRows(work: Work, name: string, given: readonly Meaning[]): string {
+function typeOfRows(work: ScopeWork, name: string, given: readonly ColumnMeaning[]): string {
   const isCollated = given.some(({ value }) => work.isCollated(value!))
   if (isCollated) return ''
   if (name !== 'unnest') return work.facts.setFunctions.get(name) ?? ''
@@ -91,7 +91,7 @@ function tableOf(name: string, columns: readonly TableColumn[]): BaseTable {
 interface ListRows {
   readonly occurrences: readonly Occurrence[]
   /** Its columns have the texts of the calls as their names, which no query can write. */
-  readonly relation: Relation
+  readonly relation: FromRelation
 }
 
 /** Calls in these clauses multiply the rows as if they were in FROM. */
@@ -101,7 +101,7 @@ const CLAUSES = ['targetList', 'groupClause', 'distinctClause', 'sortClause']
  * The rows of the functions in a select list. Several of them are read side by side, the shorter ones with NULLs at their
  * end: every pair of their rows is more than that.
  */
-export function rowsOfList(work: Work, select: Tree, levels: Levels): ListRows {
+export function rowsOfList(work: ScopeWork, select: Tree, levels: Levels): ListRows {
   const [inner = [], ...outer] = levels
   const calls: Tree[] = []
   walk(
@@ -112,8 +112,8 @@ export function rowsOfList(work: Work, select: Tree, levels: Levels): ListRows {
     },
   )
   const occurrences: Occurrence[] = []
-  let columns: Column[] = []
-  const relation = (): Relation => ({
+  let columns: FlattenedColumn[] = []
+  const relation = (): FromRelation => ({
     alias: null,
     columns,
     hidden: new Set(columns.map(({ name }) => name)),

@@ -3,14 +3,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { aDatabase } from '../../tests/support/database.js'
 import { ALL_CASES } from '../../tests/support/sample.js'
 import { Session } from '../postgres/session.js'
-import { type Fault, Fuzz, type FuzzOptions, type FuzzResult } from './corpus/fuzz.js'
+import { Fuzz, type FuzzOptions, type FuzzResult, type PlantedFault } from './corpus/fuzz.js'
 import { LAB } from './corpus/lab.js'
 
 /** Another seed every day; VITRINA_TEST_SEED repeats one. */
 const SEED = createHash('sha256').update(String(process.env.VITRINA_TEST_SEED)).digest().readInt32BE()
 const CHANGE_SETS = Number(process.env.VITRINA_TEST_FUZZ_CHANGE_SETS ?? (ALL_CASES ? 5_000 : 60))
 
-const FAULTS: readonly Fault[] = ['no guards', 'nothing opaque', 'no old images']
+const FAULTS: readonly PlantedFault[] = ['no guards', 'nothing opaque', 'no old images']
 
 async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const database = await aDatabase({ migrated: false })

@@ -2,7 +2,7 @@ export {
   type Affected,
   chooseRecompute,
   keyQueryCost,
-  MOST_ENTRIES,
+  MOST_LOG_ENTRIES,
   type RecomputeChoice,
 } from './choose-recompute.js'
 export { type FollowedColumn, followedColumns } from './followed-columns.js'

@@ -1,17 +1,17 @@
 import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
-import type { ColumnUse, Condition, Expression, Occurrence } from './alternative.js'
-import { plainUse } from './expression.js'
-import { type Path, usesOf } from './path.js'
+import type { BaseColumn, BaseExpression, LinkCondition, Occurrence } from './alternative.js'
+import { plainUse } from './column-meaning.js'
 import type { TableColumn } from './query-facts.js'
 import { isSafeCast } from './safe-cast.js'
+import { type ScopePath, usesOf } from './scope-path.js'
 import type { ImageParameter, KeyQuery } from './scope-trace.js'
 import { writeExpression } from './write-expression.js'
 
 /** Writes a path as SQL; `types` are those of the scope columns. */
-export function keyQueryOf(path: Path, types: readonly string[]): KeyQuery {
+export function keyQueryOf(path: ScopePath, types: readonly string[]): KeyQuery {
   const parameters: ImageParameter[] = []
   const alias = new Map(path.occurrences.map(({ id }, place) => [id, `o${place}`]))
-  const column = (use: ColumnUse) => `${alias.get(use.occurrence)}.${quoteIdentifier(use.column)}`
+  const column = (use: BaseColumn) => `${alias.get(use.occurrence)}.${quoteIdentifier(use.column)}`
   const from = path.occurrences.flatMap((occurrence, place) => {
     if (occurrence.call !== null)
       return [
@@ -47,24 +47,27 @@ function asRows({ call }: Occurrence): string {
   return call?.hasOrdinality ? ' WITH ORDINALITY AS' : ' AS'
 }
 
-function cannotFail(value: Expression, occurrences: readonly Occurrence[]): boolean {
+function cannotFail(value: BaseExpression, occurrences: readonly Occurrence[]): boolean {
   if (value.uses.length === 0) return true
   const use = plainUse(value)
   const column = occurrences.find(({ id }) => id === use?.occurrence)?.table.columns.get(use?.column ?? '')
   return column !== undefined && isSafeCast(value, column.type)
 }
 
-function written({ node }: Expression, column: (use: ColumnUse) => string): string {
+function written({ node }: BaseExpression, column: (use: BaseColumn) => string): string {
   const text = writeExpression(node, column)
   if (text === null) throw new Error('An expression that was accepted cannot be written.')
   return text
 }
 
 /** In the order of the table, so that the same path has the same text. */
-function neededColumns({ occurrences, conditions, scope }: Path, { id, table }: Occurrence): TableColumn[] {
+function neededColumns(
+  { occurrences, conditions, scope }: ScopePath,
+  { id, table }: Occurrence,
+): TableColumn[] {
   const uses = [
     ...occurrences.flatMap(({ call }) => call?.uses ?? []),
-    ...conditions.flatMap((each: Condition) => usesOf(each)),
+    ...conditions.flatMap((each: LinkCondition) => usesOf(each)),
     ...scope.flatMap(({ uses }) => uses),
   ]
   const names = new Set(uses.filter(({ occurrence }) => occurrence === id).map(({ column }) => column))

@@ -1,13 +1,13 @@
 import type { Tree } from '../guard/index.js'
-import { type Column, opaqueColumn, type Relation } from './alternative.js'
+import { type FlattenedColumn, type FromRelation, opaqueColumn } from './alternative.js'
 import { listOf, namesOf } from './tree.js'
 import { Untraceable } from './untraceable.js'
 
 /** What names can mean at a place: the relations of each query around it, innermost first. */
-export type Levels = readonly (readonly Relation[])[]
+export type Levels = readonly (readonly FromRelation[])[]
 
 /** What a ColumnRef of the server's text means. */
-export function findColumn(reference: Tree, levels: Levels): Column {
+export function resolveColumn(reference: Tree, levels: Levels): FlattenedColumn {
   const names = namesOf(reference.fields)
   if (names.length < listOf(reference.fields).length) return opaqueColumn('*', 'it is a whole row')
   const name = names.at(-1) ?? ''
@@ -16,7 +16,7 @@ export function findColumn(reference: Tree, levels: Levels): Column {
   return found
 }
 
-function qualified(alias: string, name: string, levels: Levels): Column | null {
+function qualified(alias: string, name: string, levels: Levels): FlattenedColumn | null {
   for (const relations of levels) {
     const relation = relations.find((each) => each.alias === alias)
     if (relation !== undefined) return columnIn(relation, name)
@@ -24,7 +24,7 @@ function qualified(alias: string, name: string, levels: Levels): Column | null {
   return null
 }
 
-function unqualified(name: string, levels: Levels): Column | null {
+function unqualified(name: string, levels: Levels): FlattenedColumn | null {
   for (const relations of levels) {
     const found = visibleColumn(relations, name)
     if (found !== null) return found
@@ -33,7 +33,7 @@ function unqualified(name: string, levels: Levels): Column | null {
 }
 
 /** The column that a name without a table means among these relations. */
-export function visibleColumn(relations: readonly Relation[], name: string): Column | null {
+export function visibleColumn(relations: readonly FromRelation[], name: string): FlattenedColumn | null {
   const known = relations.find(
     ({ columns, hidden }) => !hidden.has(name) && columns.some((column) => column.name === name),
   )
@@ -42,7 +42,7 @@ export function visibleColumn(relations: readonly Relation[], name: string): Col
   return open === undefined ? null : columnIn(open, name)
 }
 
-function columnIn({ columns, isOpen }: Relation, name: string): Column | null {
+function columnIn({ columns, isOpen }: FromRelation, name: string): FlattenedColumn | null {
   const found = columns.find((column) => column.name === name)
   if (found !== undefined) return found
   return isOpen ? opaqueColumn(name, 'it is the result of a function in FROM') : null

@@ -1,11 +1,11 @@
 import type { Tree } from '../guard/index.js'
-import type { Column, ColumnUse } from './alternative.js'
-import { meaningOf } from './expression.js'
+import type { BaseColumn, FlattenedColumn } from './alternative.js'
+import { meaningOf } from './column-meaning.js'
 import { joinedCoalesce } from './joined-coalesce.js'
 import { type RowList, RowLists, type Selected } from './row-lists.js'
+import type { ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
-import type { Work } from './work.js'
-import { textOf } from './write-expression.js'
+import { expressionText } from './write-expression.js'
 
 interface Source extends Omit<Selected, 'targets'> {
   readonly unsteadyRows: string | null
@@ -15,7 +15,7 @@ interface Source extends Omit<Selected, 'targets'> {
  * The columns of a SELECT. GROUP BY, DISTINCT ON, windows and LIMIT let rows affect each other: a column stays transparent
  * only if it is the same in all rows that do, that is, if it is in the list of each of them.
  */
-export function outputColumns(work: Work, select: Tree, source: Source): Column[] {
+export function outputColumns(work: ScopeWork, select: Tree, source: Source): FlattenedColumn[] {
   const targets = targetsOf(work, select, source)
   const lists = new RowLists(work, select, { ...source, targets })
   const all = lists.all()
@@ -28,7 +28,7 @@ export function outputColumns(work: Work, select: Tree, source: Source): Column[
   })
 }
 
-function targetsOf(work: Work, select: Tree, source: Source): Column[] {
+function targetsOf(work: ScopeWork, select: Tree, source: Source): FlattenedColumn[] {
   return listOf(select.targetList).map((each) => {
     const { node } = nodeOf(each)
     const meaning = joinedCoalesce(work, node.val, source) ?? meaningOf(work, node.val, source.here.levels)
@@ -44,11 +44,15 @@ function nameOf({ name, val }: Tree): string {
 }
 
 interface Settling {
-  readonly work: Work
+  readonly work: ScopeWork
   readonly unsteadyRows: string | null
 }
 
-function settled(target: Column, lists: readonly RowList[], { work, unsteadyRows }: Settling): Column {
+function settled(
+  target: FlattenedColumn,
+  lists: readonly RowList[],
+  { work, unsteadyRows }: Settling,
+): FlattenedColumn {
   const mixing = lists.find((list) => !isInList(work, target, list))
   const unsteady =
     target.unsteady ?? lists.find((list) => list.ties !== null && !isInList(work, target, list))?.ties ?? null
@@ -60,16 +64,16 @@ function settled(target: Column, lists: readonly RowList[], { work, unsteadyRows
  * A constant is in every list, and so is what is computed from columns that are and that have one value, or that belong to
  * a row whose primary key is in the list.
  */
-function isInList(work: Work, { value }: Column, { texts }: RowList): boolean {
+function isInList(work: ScopeWork, { value }: FlattenedColumn, { texts }: RowList): boolean {
   if (value === null) return false
-  const text = textOf(value.node)
+  const text = expressionText(value.node)
   if (text !== null && texts.has(text)) return true
-  const isListed = (use: ColumnUse) => texts.has(textOf({ BaseColumn: use }) ?? '')
-  const isDetermined = ({ occurrence }: ColumnUse) => {
+  const isListed = (use: BaseColumn) => texts.has(expressionText({ BaseColumn: use }) ?? '')
+  const isDetermined = ({ occurrence }: BaseColumn) => {
     const key = work.primaryKeyOf(occurrence)
     return key.length > 0 && key.every((column) => isListed({ occurrence, column }))
   }
-  const hasOneValue = (use: ColumnUse) =>
+  const hasOneValue = (use: BaseColumn) =>
     isDetermined(use) || (isListed(use) && !work.isLoose({ node: { BaseColumn: use }, uses: [use] }))
   return value.uses.every(hasOneValue)
 }

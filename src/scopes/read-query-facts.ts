@@ -15,8 +15,8 @@ import {
 } from './query-facts.js'
 import { obstaclesIn, type UsedFunction } from './repeatable.js'
 
-const VIEW = 'vitrina_scopes'
-const THIS = `'pg_temp.${VIEW}'::pg_catalog.regclass`
+const SCOPES_VIEW = 'vitrina_scopes'
+const THIS = `'pg_temp.${SCOPES_VIEW}'::pg_catalog.regclass`
 
 /** As the guard reads a query: names mean one thing only, and nothing of it commits. */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
@@ -48,7 +48,7 @@ export function readMarkedFacts(session: GuardSession, sql: string): Promise<Mar
 async function withView<T>(session: GuardSession, sql: string, read: () => Promise<T>): Promise<T> {
   try {
     await session.run(BEGIN)
-    await session.rows(`CREATE TEMPORARY VIEW ${VIEW} AS\n${sql}`)
+    await session.rows(`CREATE TEMPORARY VIEW ${SCOPES_VIEW} AS\n${sql}`)
     return await read()
   } catch (error) {
     throw databaseError(error, 'Reading which tables and functions the source query uses', 'source')

@@ -2,7 +2,7 @@ import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { hasOneText } from './one-text.js'
 import type { Recompute, RecomputeWay, Traced } from './scope-trace.js'
 
-type Column = { readonly name: string; readonly type: string }
+type TypedColumn = { readonly name: string; readonly type: string }
 
 /**
  * One statement without parameters, for COPY and CREATE TABLE AS, which take none. `scopes`: one array for each scope
@@ -26,7 +26,7 @@ export function arrayLiteral(values: readonly string[]): string {
 /** The statements that compute the rows of given scopes; `values` are their arrays, parameters unless given. */
 export function recomputeStatements(
   query: string,
-  scope: readonly Column[],
+  scope: readonly TypedColumn[],
   values: readonly string[] = scope.map((_, place) => `$${place + 1}::text[]`),
 ): Pick<Recompute, 'lateral' | 'any'> {
   const names = scope.map(({ name }) => `q.${quoteIdentifier(name)}`)
@@ -45,7 +45,7 @@ export function recomputeStatements(
 
 /** With one column the planner can use the array for an index. An array of arrays would be taken for a matrix. */
 function anyOf(
-  scope: readonly Column[],
+  scope: readonly TypedColumn[],
   { names, scopes, array }: { names: readonly string[]; scopes: string; array: string | undefined },
 ): string {
   const [only, ...more] = scope

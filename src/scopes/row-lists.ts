@@ -1,14 +1,14 @@
 import type { Tree } from '../guard/index.js'
-import type { Column, Link, Occurrence } from './alternative.js'
+import type { FlattenedColumn, Link, Occurrence } from './alternative.js'
 import { BEHIND_LIMIT, isAggregated, isLimited, LIMIT_TIES, windowClause } from './clauses.js'
+import { type ColumnMeaning, meaningOf, plainUse } from './column-meaning.js'
 import { isDetermined } from './determined.js'
-import { type Meaning, meaningOf, plainUse } from './expression.js'
 import { joinedCoalesce } from './joined-coalesce.js'
 import { visibleColumn } from './names.js'
+import type { Here, ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, namesOf, nodeOf, walk } from './tree.js'
 import { distinguishesPeers } from './unsteady.js'
-import type { Here, Work } from './work.js'
-import { textOf } from './write-expression.js'
+import { expressionText } from './write-expression.js'
 
 /** Rows that are equal in these expressions affect each other; others do not. */
 export interface RowList {
@@ -25,16 +25,16 @@ export interface Selected {
   readonly links: readonly Link[]
   readonly here: Here
   /** The select list, before its rows are grouped. */
-  readonly targets: readonly Column[]
+  readonly targets: readonly FlattenedColumn[]
 }
 
 /** GROUP BY, DISTINCT ON, the windows and the LIMIT of a SELECT: what lets its rows affect each other. */
 export class RowLists {
-  readonly #work: Work
+  readonly #work: ScopeWork
   readonly #select: Tree
   readonly #source: Selected
 
-  constructor(work: Work, select: Tree, source: Selected) {
+  constructor(work: ScopeWork, select: Tree, source: Selected) {
     this.#work = work
     this.#select = select
     this.#source = source
@@ -105,13 +105,13 @@ export class RowLists {
   #textsOf(expressions: readonly unknown[]): string[] {
     return expressions.flatMap((each) => {
       const { value, opaque } = this.#meaning(each)
-      const text = value === null || opaque !== null ? null : textOf(value.node)
+      const text = value === null || opaque !== null ? null : expressionText(value.node)
       return text === null ? [] : [text]
     })
   }
 
   /** In these clauses a number is a place in the select list, and a name may be one of its columns. */
-  #meaning(expression: unknown): Meaning {
+  #meaning(expression: unknown): ColumnMeaning {
     const { kind, node } = nodeOf(expression)
     const { targets, here } = this.#source
     const place = kind === 'A_Const' && node.ival !== undefined ? Number((node.ival as Tree).ival ?? 0) : 0

@@ -1,5 +1,5 @@
 import type { Tree } from '../guard/index.js'
-import type { Expression } from './alternative.js'
+import type { BaseExpression } from './alternative.js'
 import { lastNameOf, listOf, nodeOf } from './tree.js'
 
 /** Casts between numbers that have a result for every value, by the type as format_type writes it. */
@@ -16,7 +16,7 @@ const TEXT: ReadonlySet<string> = new Set(['text', 'varchar'])
  * Whether the casts of a base column cannot fail. A key query has no filters: it casts values of rows that the query
  * would have left out before the cast.
  */
-export function isSafeCast({ node }: Expression, type: string): boolean {
+export function isSafeCast({ node }: BaseExpression, type: string): boolean {
   const casts = castsOf(node)
   return casts.every((cast, place) => {
     const name = lastNameOf(cast.names)

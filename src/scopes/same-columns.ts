@@ -1,4 +1,4 @@
-import type { ColumnUse, Condition, Expression, Link, Occurrence } from './alternative.js'
+import type { BaseColumn, BaseExpression, Link, LinkCondition, Occurrence } from './alternative.js'
 import { nodeOf } from './tree.js'
 
 /**
@@ -6,7 +6,7 @@ import { nodeOf } from './tree.js'
  * compares them by way of a third: rating and cast member meet at the film without the film being read.
  */
 export class SameColumns {
-  readonly #classOf = new Map<string, ColumnUse[]>()
+  readonly #classOf = new Map<string, BaseColumn[]>()
   readonly #links = new Set<Link>()
 
   constructor(links: readonly Link[], occurrences: ReadonlyMap<number, Occurrence>) {
@@ -25,7 +25,7 @@ export class SameColumns {
     return this.#links.has(link)
   }
 
-  of(use: ColumnUse): readonly ColumnUse[] {
+  of(use: BaseColumn): readonly BaseColumn[] {
     return this.#classOf.get(keyOf(use)) ?? [use]
   }
 
@@ -38,7 +38,7 @@ export class SameColumns {
   }
 
   /** One comparison less than there are members among those that were chosen. */
-  conditions(isChosen: (use: ColumnUse) => boolean): Condition[] {
+  conditions(isChosen: (use: BaseColumn) => boolean): LinkCondition[] {
     return this.#classes().flatMap((members) => {
       const [first, ...others] = members.filter(isChosen)
       return first === undefined
@@ -47,30 +47,30 @@ export class SameColumns {
     })
   }
 
-  #classes(): ColumnUse[][] {
+  #classes(): BaseColumn[][] {
     return [...new Set(this.#classOf.values())]
   }
 
-  #join(left: ColumnUse, right: ColumnUse): void {
+  #join(left: BaseColumn, right: BaseColumn): void {
     const members = [...this.of(left), ...this.of(right)]
     const distinct = [...new Map(members.map((each) => [keyOf(each), each])).values()]
     for (const each of distinct) this.#classOf.set(keyOf(each), distinct)
   }
 }
 
-function keyOf({ occurrence, column }: ColumnUse): string {
+function keyOf({ occurrence, column }: BaseColumn): string {
   return `${occurrence} ${column}`
 }
 
-function bare({ node }: Expression): ColumnUse | null {
+function bare({ node }: BaseExpression): BaseColumn | null {
   const { kind, node: inner } = nodeOf(node)
-  return kind === 'BaseColumn' ? (inner as unknown as ColumnUse) : null
+  return kind === 'BaseColumn' ? (inner as unknown as BaseColumn) : null
 }
 
-function expressionOf(use: ColumnUse): Expression {
+function expressionOf(use: BaseColumn): BaseExpression {
   return { node: { BaseColumn: use }, uses: [use] }
 }
 
-function columnOf({ occurrence, column }: ColumnUse, occurrences: ReadonlyMap<number, Occurrence>) {
+function columnOf({ occurrence, column }: BaseColumn, occurrences: ReadonlyMap<number, Occurrence>) {
   return occurrences.get(occurrence)?.table.columns.get(column)
 }

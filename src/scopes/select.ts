@@ -1,18 +1,25 @@
 import type { Tree } from '../guard/index.js'
-import { type Alternative, type Column, guarded, idsOf, opaqueColumn, type Piece } from './alternative.js'
+import {
+  type Alternative,
+  type FlattenedColumn,
+  guarded,
+  occurrenceIds,
+  opaqueColumn,
+  type Piece,
+} from './alternative.js'
 import { BEHIND_LIMIT, isLimited, isUngrouped, LIMIT_TIES } from './clauses.js'
 import { conditionsOf } from './conditions.js'
 import { piecesOf, unsteadyIn } from './from.js'
 import { rowsOfList } from './function-rows.js'
 import { outputColumns } from './output.js'
 import { requirePlain } from './repeatable.js'
-import { type Addition, added, NOTHING, subqueriesIn } from './subqueries.js'
+import type { Here, Place, ScopeWork, WithQuery } from './scope-work.js'
+import { type Addition, added, NO_ADDITION, subqueriesIn } from './subqueries.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
 import { Untraceable } from './untraceable.js'
-import type { Here, Place, WithQuery, Work } from './work.js'
 
 /** Flattens a SELECT into occurrences, links and output columns: one alternative for each branch of a set operation. */
-export function selectAlternatives(work: Work, select: Tree, place: Place): Alternative[] {
+export function selectAlternatives(work: ScopeWork, select: Tree, place: Place): Alternative[] {
   requirePlain(select)
   const inside = { ...place, queries: withQueries(select.withClause as Tree | undefined, place) }
   if (select.op !== undefined && select.op !== 'SETOP_NONE') return setOperation(work, select, inside)
@@ -37,7 +44,7 @@ function withQueries(clause: Tree | undefined, { queries, outer }: Place): Reado
  * A row of UNION, INTERSECT or EXCEPT depends only on rows of its branches that are equal to it. A LIMIT over all of
  * them chooses by rows that are not.
  */
-function setOperation(work: Work, select: Tree, place: Place): Alternative[] {
+function setOperation(work: ScopeWork, select: Tree, place: Place): Alternative[] {
   const branches = work.product(
     [select.larg, select.rarg],
     (side) => work.select(side as Tree, place),
@@ -51,7 +58,7 @@ function setOperation(work: Work, select: Tree, place: Place): Alternative[] {
     (branch): Alternative => ({
       ...branch,
       columns: branch.columns.map(
-        (column, place): Column => ({
+        (column, place): FlattenedColumn => ({
           ...column,
           name: first?.columns[place]?.name ?? column.name,
           opaque: column.opaque ?? (limited ? BEHIND_LIMIT : null),
@@ -72,7 +79,7 @@ function withAddition(alternative: Alternative, addition: Addition): Alternative
   return { ...alternative, ...added(alternative, addition) }
 }
 
-function values(work: Work, select: Tree, { queries, outer }: Place): Alternative[] {
+function values(work: ScopeWork, select: Tree, { queries, outer }: Place): Alternative[] {
   const [first] = listOf(select.valuesLists)
   const columns = listOf((first?.List as Tree | undefined)?.items).map((_, place) =>
     opaqueColumn(`column${place + 1}`, 'it comes from VALUES'),
@@ -95,7 +102,7 @@ const CLAUSES = [
   'limitOffset',
 ]
 
-function plainSelect(work: Work, select: Tree, place: Place): Alternative[] {
+function plainSelect(work: ScopeWork, select: Tree, place: Place): Alternative[] {
   const here = ({ relations }: Piece): Here => ({
     queries: place.queries,
     levels: [relations, ...place.outer],
@@ -112,10 +119,10 @@ function plainSelect(work: Work, select: Tree, place: Place): Alternative[] {
   )
 }
 
-function inClauses(work: Work, select: Tree, here: Here): Addition[] {
+function inClauses(work: ScopeWork, select: Tree, here: Here): Addition[] {
   return CLAUSES.reduce<Addition[]>(
     (additions, clause) => work.product(additions, () => subqueriesIn(work, select[clause], here), added),
-    [NOTHING],
+    [NO_ADDITION],
   )
 }
 
@@ -128,7 +135,7 @@ interface Parts {
   readonly here: Here
 }
 
-function settled(work: Work, select: Tree, { piece, where, addition, here }: Parts): Alternative {
+function settled(work: ScopeWork, select: Tree, { piece, where, addition, here }: Parts): Alternative {
   const rows = rowsOfList(work, select, here.levels)
   const [relations = [], ...outer] = here.levels
   const inside: Here = { ...here, levels: [[...relations, rows.relation], ...outer] }
@@ -146,5 +153,9 @@ function settled(work: Work, select: Tree, { piece, where, addition, here }: Par
   const columns = outputColumns(work, select, { ...source, here: inside, unsteadyRows })
   // An aggregate without GROUP BY has a row even where no row was aggregated.
   const isGuarded = isUngrouped(work.facts, select)
-  return { occurrences, links: isGuarded ? guarded(links, new Set(idsOf(occurrences))) : links, columns }
+  return {
+    occurrences,
+    links: isGuarded ? guarded(links, new Set(occurrenceIds(occurrences))) : links,
+    columns,
+  }
 }

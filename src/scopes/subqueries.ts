@@ -1,7 +1,7 @@
 import type { Tree } from '../guard/index.js'
-import { type Alternative, guarded, idsOf, type Link, type Occurrence } from './alternative.js'
+import { type Alternative, guarded, type Link, type Occurrence, occurrenceIds } from './alternative.js'
+import type { Here, ScopeWork } from './scope-work.js'
 import { walk } from './tree.js'
-import type { Here, Work } from './work.js'
 
 /** What conditions and expressions add to the relations in FROM. */
 export interface Addition {
@@ -9,7 +9,7 @@ export interface Addition {
   readonly links: readonly Link[]
 }
 
-export const NOTHING: Addition = { occurrences: [], links: [] }
+export const NO_ADDITION: Addition = { occurrences: [], links: [] }
 
 export function added(left: Addition, right: Addition): Addition {
   return {
@@ -22,8 +22,8 @@ export function added(left: Addition, right: Addition): Addition {
  * The subqueries in an expression. Whatever is done with the result, EXISTS, NOT IN or a comparison, a changed row of the
  * body affects only outer rows for which the body's conditions hold together with it: hence the guard.
  */
-export function subqueriesIn(work: Work, part: unknown, here: Here): Addition[] {
-  let additions: Addition[] = [NOTHING]
+export function subqueriesIn(work: ScopeWork, part: unknown, here: Here): Addition[] {
+  let additions: Addition[] = [NO_ADDITION]
   walk(part, (kind, node) => {
     if (kind !== 'SubLink') return true
     additions = work.product(additions, () => subquery(work, node, here), added)
@@ -32,17 +32,17 @@ export function subqueriesIn(work: Work, part: unknown, here: Here): Addition[] 
   return additions
 }
 
-function subquery(work: Work, node: Tree, here: Here): Addition[] {
+function subquery(work: ScopeWork, node: Tree, here: Here): Addition[] {
   const tested = subqueriesIn(work, node.testexpr, here)
   return work.product(tested, () => bodiesOf(work, node, here).map(asAddition), added)
 }
 
 /** The ways in which a row of a subquery can come about. */
-export function bodiesOf(work: Work, node: Tree, { queries, levels }: Here): Alternative[] {
+export function bodiesOf(work: ScopeWork, node: Tree, { queries, levels }: Here): Alternative[] {
   const select = (node.subselect as Tree | undefined)?.SelectStmt as Tree
   return work.select(select, { queries, outer: levels })
 }
 
 export function asAddition({ occurrences, links }: Alternative): Addition {
-  return { occurrences, links: guarded(links, new Set(idsOf(occurrences))) }
+  return { occurrences, links: guarded(links, new Set(occurrenceIds(occurrences))) }
 }

@@ -1,11 +1,11 @@
 import type { TableName } from '../sql/identifiers.js'
-import type { Alternative, Column, ColumnUse, Expression, Occurrence } from './alternative.js'
+import type { Alternative, BaseColumn, BaseExpression, FlattenedColumn, Occurrence } from './alternative.js'
 import { withInlinedQueries } from './inlined-queries.js'
 import { keyQueryOf } from './key-query.js'
-import { pathFrom } from './path.js'
 import { type BaseTable, nameOf, type QueryFacts, relationKey } from './query-facts.js'
 import { recomputeStatements } from './recompute.js'
 import { requireRepeatable } from './repeatable.js'
+import { pathFrom } from './scope-path.js'
 import type {
   KeyQuery,
   OccurrenceTrace,
@@ -14,10 +14,10 @@ import type {
   ScopeTrace,
   TableTrace,
 } from './scope-trace.js'
+import { ScopeWork } from './scope-work.js'
 import { selectAlternatives } from './select.js'
 import { Untraceable } from './untraceable.js'
-import { Work } from './work.js'
-import { textOf } from './write-expression.js'
+import { expressionText } from './write-expression.js'
 
 /** How changes of the base tables are followed to the rows of a mart with this key. */
 export function traceScopes(facts: QueryFacts, key: readonly string[]): ScopeTrace {
@@ -34,7 +34,7 @@ export function flatten(facts: QueryFacts): Alternative[] {
   const [obstacle] = facts.obstacles
   if (obstacle !== undefined) throw new Untraceable(obstacle)
   requireRepeatable(facts.statement)
-  const work = new Work(facts, selectAlternatives)
+  const work = new ScopeWork(facts, selectAlternatives)
   return work.select(facts.statement, { queries: new Map(), outer: [] })
 }
 
@@ -75,7 +75,7 @@ export function traceAlternatives(
   }
 }
 
-function columnOf({ columns }: Alternative, name: string): Column | undefined {
+function columnOf({ columns }: Alternative, name: string): FlattenedColumn | undefined {
   return columns.find((column) => column.name === name)
 }
 
@@ -87,7 +87,7 @@ function withoutFunctions(names: readonly string[], alternatives: readonly Alter
   const places = (name: string) =>
     alternatives.map((each) => {
       const uses = columnOf(each, name)?.value?.uses ?? []
-      const isCall = ({ occurrence }: ColumnUse) =>
+      const isCall = ({ occurrence }: BaseColumn) =>
         each.occurrences.some(({ id, call }) => id === occurrence && call !== null)
       return uses.length === 0 ? 'nowhere' : uses.some(isCall) ? 'function' : 'table'
     })
@@ -95,7 +95,7 @@ function withoutFunctions(names: readonly string[], alternatives: readonly Alter
   return isEnough ? names.filter((name) => !places(name).includes('function')) : names
 }
 
-function isTransparent(column: Column | undefined): boolean {
+function isTransparent(column: FlattenedColumn | undefined): boolean {
   return column !== undefined && column.opaque === null && column.value !== null
 }
 
@@ -112,7 +112,7 @@ function scopeColumn(name: string, alternatives: readonly Alternative[], facts: 
   return [{ name, type: column.type, mayBeNull }]
 }
 
-function isNeverNull(value: Expression | null, occurrences: readonly Occurrence[]): boolean {
+function isNeverNull(value: BaseExpression | null, occurrences: readonly Occurrence[]): boolean {
   const constant =
     value?.node.A_Const ?? (value?.node.TypeCast as { arg?: { A_Const?: object } })?.arg?.A_Const
   if (constant !== undefined) return !('isnull' in (constant as object))
@@ -125,7 +125,7 @@ function isOneScope(scope: readonly ScopeColumn[], alternatives: readonly Altern
   const texts = alternatives.map((each) => {
     const values = scope.map(({ name }) => columnOf(each, name)?.value)
     return values.every((value) => value?.uses.length === 0)
-      ? JSON.stringify(values.map((value) => value && textOf(value.node)))
+      ? JSON.stringify(values.map((value) => value && expressionText(value.node)))
       : null
   })
   return !texts.includes(null) && new Set(texts).size <= 1

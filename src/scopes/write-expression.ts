@@ -1,9 +1,9 @@
 import type { Tree } from '../guard/index.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
-import type { ColumnUse } from './alternative.js'
+import type { BaseColumn } from './alternative.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
 
-type WriteColumn = (use: ColumnUse) => string
+type WriteColumn = (use: BaseColumn) => string
 
 class Unwritable extends Error {}
 
@@ -21,7 +21,7 @@ export function writeExpression(node: Tree, column: WriteColumn): string | null 
 }
 
 /** A text by which two expressions over the same occurrences can be compared. */
-export function textOf(node: Tree): string | null {
+export function expressionText(node: Tree): string | null {
   return writeExpression(node, ({ occurrence, column }) => `o${occurrence}.${quoteIdentifier(column)}`)
 }
 
@@ -39,7 +39,7 @@ function writeList(values: unknown, column: WriteColumn): string {
 }
 
 const WRITERS: Readonly<Record<string, (node: Tree, column: WriteColumn) => string>> = {
-  BaseColumn: (node, column) => column(node as unknown as ColumnUse),
+  BaseColumn: (node, column) => column(node as unknown as BaseColumn),
   A_Const: constant,
   TypeCast: (node, column) => `(${write(node.arg, column)})::${typeText(node.typeName as Tree)}`,
   CollateClause: (node, column) => `(${write(node.arg, column)} COLLATE ${qualified(node.collname)})`,

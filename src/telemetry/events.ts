@@ -30,7 +30,7 @@ const ENDED = {
 } as const
 
 /** What a batch led to, and where its time went. */
-interface BatchOutcome {
+interface BatchReport {
   readonly progress: Progress
   readonly phases: readonly Phase[]
 }
@@ -119,7 +119,7 @@ export class Events {
     this.#log.info('Run planned.', { ...this.#about(claim), strategy, way, guarantee })
   }
 
-  batchDone(claim: Claim, batch: BatchRecord, { progress, phases }: BatchOutcome): void {
+  batchDone(claim: Claim, batch: BatchRecord, { progress, phases }: BatchReport): void {
     this.#meter.batchDone(claim.pipeline.name, batch, phases)
     this.#traces.batch(claim, batch, phases)
     this.#log.info(`Batch ${batch.batch} done.`, {

@@ -18,7 +18,7 @@ export interface Family {
 }
 
 /** Shared by pipelines without their own series. */
-export const OTHER = '(other)'
+export const OTHER_LABEL = '(other)'
 
 export const STAGES = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'quarantined'] as const
 

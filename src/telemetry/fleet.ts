@@ -92,7 +92,7 @@ function sumOf(totals: readonly PipelineTotals[]): PipelineTotals {
   const add = (of: (one: PipelineTotals) => number) => totals.reduce((sum, one) => sum + of(one), 0)
   return {
     ...totals[0]!,
-    pipeline: families.OTHER,
+    pipeline: families.OTHER_LABEL,
     runs: record(FINAL_STATUSES, (status) => add(({ runs }) => runs[status])),
     rows: record(families.STAGES, (stage) => add(({ rows }) => rows[stage])),
     durations: {

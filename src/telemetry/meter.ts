@@ -79,7 +79,7 @@ class PrometheusMeter implements Meter {
     const pipeline = this.#labelOf(name)
     this.#metrics.runs.inc({ pipeline, status })
     this.#metrics.runDuration.observe({ pipeline }, seconds)
-    if (status === 'SUCCESS' && pipeline !== families.OTHER)
+    if (status === 'SUCCESS' && pipeline !== families.OTHER_LABEL)
       this.#metrics.lastSuccess.setToCurrentTime({ pipeline })
   }
 
@@ -130,7 +130,7 @@ class PrometheusMeter implements Meter {
   reconciled(name: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
     const pipeline = this.#labelOf(name)
     // The result of one comparison says nothing about another pipeline.
-    if (pipeline === families.OTHER) return
+    if (pipeline === families.OTHER_LABEL) return
     for (const [kind, count] of Object.entries(rows))
       this.#metrics.reconcileRows.set({ pipeline, kind }, count)
   }
@@ -159,7 +159,7 @@ class PrometheusMeter implements Meter {
 
   #labelOf(pipeline: string): string {
     if (this.#named.has(pipeline)) return pipeline
-    if (this.#named.size >= this.#most) return families.OTHER
+    if (this.#named.size >= this.#most) return families.OTHER_LABEL
     this.#named.add(pipeline)
     return pipeline
   }

@@ -11,7 +11,9 @@ interface AttemptedMessage {
   readonly events: readonly unknown[]
 }
 
-type Outcome = { readonly status: 'SENT' } | { readonly status: 'RETRY' | 'DEAD'; readonly error: string }
+type DeliveryOutcome =
+  | { readonly status: 'SENT' }
+  | { readonly status: 'RETRY' | 'DEAD'; readonly error: string }
 
 /** Events of the delivery of notifications, one method per event. */
 export class NotificationEvents {
@@ -23,7 +25,7 @@ export class NotificationEvents {
     this.#meter = meter
   }
 
-  attempted(message: AttemptedMessage, outcome: Outcome): void {
+  attempted(message: AttemptedMessage, outcome: DeliveryOutcome): void {
     const { id, ruleName, channel, event, attempt, events } = message
     this.#meter.notified(channel, OUTCOMES[outcome.status])
     const facts = { message_id: id, rule: ruleName, channel, event, attempt, events: events.length }

@@ -79,7 +79,7 @@ export class RunTraces {
         ...aboutPipeline(claim),
         'vitrina.batch': record.batch,
         'vitrina.step': record.step,
-        ...aboutRows(record.rows),
+        ...rowAttributes(record.rows),
       },
     })
     for (const phase of phases)
@@ -110,7 +110,7 @@ export class RunTraces {
       attributes: {
         'vitrina.run.status': end.status,
         'vitrina.batches': progress.batches,
-        ...aboutRows(progress.rows),
+        ...rowAttributes(progress.rows),
       },
     })
     this.#open.delete(claim.runId)
@@ -131,7 +131,7 @@ function aboutPipeline({ pipeline, runId }: Claim): Attributes {
   }
 }
 
-function aboutRows(rows: RowCounts): Attributes {
+function rowAttributes(rows: RowCounts): Attributes {
   return {
     'vitrina.rows.read': rows.read,
     'vitrina.rows.written': rowsWritten(rows),

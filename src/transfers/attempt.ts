@@ -12,7 +12,7 @@ import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
 import { allTogether, type Session } from '../postgres/session.js'
-import type { Target } from '../sinks/postgres/target.js'
+import type { TargetTable } from '../sinks/postgres/target.js'
 import { committedBy, momentAndCommitted, momentOf, type SweepFrom } from '../sources/postgres/changes.js'
 import type { SourceClock } from '../sources/postgres/horizon.js'
 import type { Column } from '../sql/selection.js'
@@ -163,7 +163,7 @@ async function takeOver(
   const isMain = options.isMain || (await isMainDatabase(session, claim))
   if (!isMain) await checkpoints.create()
   const stored = await onSide(isMain ? 'meta store' : 'target', 'Reading the checkpoint', () =>
-    readCheckpoint(checkpoints, ledger),
+    takeFenceAndReset(checkpoints, ledger),
   )
   if (!isOfAnotherMart(stored, mart)) return { checkpoints, checkpoint: stored, isMain }
   const checkpoint = await checkpoints.reset({ key: null, id: null })
@@ -188,7 +188,7 @@ export async function isMainDatabase(session: Session, claim: Claim): Promise<bo
 }
 
 /** A checkpoint that a user has set in the main database has not reached another database yet. */
-async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
+async function takeFenceAndReset(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
   const [stored, requested] = await Promise.all([checkpoints.takeFence(), ledger.requestedReset()])
   if (requested === null) return stored
   const checkpoint = await checkpoints.reset(requested)
@@ -216,7 +216,7 @@ export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQue
   return { source, query, columns, order, relations: facts.relations }
 }
 
-export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWriting {
+export function writingOf(attempt: Attempt<TargetTable>, isEmpty: boolean): TableWriting {
   return writingInto(attempt, { isEmpty, refusedSoFar: attempt.batches.progress.rows.quarantined })
 }
 
@@ -227,7 +227,7 @@ export function writingInto(
     columns,
     mart,
     checks,
-  }: Pick<Attempt<Target>, 'claim' | 'examined' | 'columns' | 'mart' | 'checks'>,
+  }: Pick<Attempt<TargetTable>, 'claim' | 'examined' | 'columns' | 'mart' | 'checks'>,
   { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = columns.map((column) => column.name)

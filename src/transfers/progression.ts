@@ -2,7 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type CheckpointState, cursorFrom, type PassStart } from '../checkpoints/checkpoint.js'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
-import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
+import {
+  type Horizon,
+  isClockKey,
+  isSafe,
+  type SeenKey,
+  type Watermark,
+} from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
 import type { NextPosition } from './changes/change-source.js'
@@ -144,7 +150,7 @@ export class IncrementalProgression implements Progression {
   #safe: Cursor | null
   #stopped = false
   #watermark: Watermark = NO_WATERMARK
-  #seen: Seen | null = null
+  #seen: SeenKey | null = null
   #heldBack: HeldBack | null = null
 
   constructor(order: Order, horizon: Horizon, from: CheckpointState) {

@@ -4,7 +4,7 @@ import { CheckFailure } from '../checks/index.js'
 import type { BatchPhases, BatchRecord, Claim, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { addRows, NO_ROWS, type RowCounts } from '../model/run.js'
+import { NO_ROWS, type RowCounts, sumRows } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchId } from '../ports/sink.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
@@ -173,7 +173,7 @@ export abstract class RunBatches {
     return {
       extended,
       progress: {
-        rows: addRows(addRows(this.#progress.rows, rows), change.rows),
+        rows: sumRows(sumRows(this.#progress.rows, rows), change.rows),
         batches: this.#progress.batches + batches + (extended === null ? 1 : 0),
       },
       done: ends === true ? [...this.#done, step] : this.#done,
@@ -192,7 +192,7 @@ export abstract class RunBatches {
     return {
       batch: progress.batches,
       step,
-      rows: extended === null ? change.rows : addRows(extended.rows, change.rows),
+      rows: extended === null ? change.rows : sumRows(extended.rows, change.rows),
       firstKey,
       lastKey,
       phases: durationsOf(phasesOf(change, timing)),

@@ -16,11 +16,11 @@ import type {
   TransferFactory,
 } from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
-import { connectionUrl } from '../postgres/connections.js'
+import { connectionUrl } from '../postgres/connection-url.js'
 import { databaseError } from '../postgres/errors.js'
 import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
-import type { Target } from '../sinks/postgres/target.js'
+import type { TargetTable } from '../sinks/postgres/target.js'
 import { type Attempt, type AttemptOptions, openAttempt, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
 import { type GroupAttempt, GroupSessions, OpenGroup, requireGroupable } from './group.js'
@@ -153,7 +153,7 @@ export class Transfers implements TransferFactory {
     return { ...kept, rules, targets, transforms, log, resources }
   }
 
-  #openAttempt(shared: Shared, way: Way): Promise<Attempt<Target>> {
+  #openAttempt(shared: Shared, way: Way): Promise<Attempt<TargetTable>> {
     const { pipeline } = shared.claim
     return openAttempt(
       { ...shared, ...this.#tableAddresses(pipeline, way) },
@@ -222,12 +222,12 @@ export class Transfers implements TransferFactory {
 }
 
 /** The batches of a member of a group. */
-function batchesOf({ batches }: Attempt<Target>): GroupBatches {
+function batchesOf({ batches }: Attempt<TargetTable>): GroupBatches {
   if (batches instanceof GroupBatches) return batches
   throw new Error('The batches of a member belong to its group.')
 }
 
-async function tableTransfer(attempt: Attempt<Target>, way: Way): Promise<Transfer> {
+async function tableTransfer(attempt: Attempt<TargetTable>, way: Way): Promise<Transfer> {
   if (way === 'rows') {
     const route = new RowsRoute(attempt, await openTableMart(attempt))
     return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt) })
@@ -236,7 +236,7 @@ async function tableTransfer(attempt: Attempt<Target>, way: Way): Promise<Transf
   return new RouteTransfer(attempt, route, { way, cutter: await cutterOf(attempt) })
 }
 
-function openTableMart(attempt: Attempt<Target>): Promise<TableMart> {
+function openTableMart(attempt: Attempt<TargetTable>): Promise<TableMart> {
   const { session, mart: table, columns, batches, claim, isEmpty } = attempt
   const fromStart = batches.state.position.pass === undefined
   return TableMart.open({
@@ -249,6 +249,6 @@ function openTableMart(attempt: Attempt<Target>): Promise<TableMart> {
 }
 
 /** A member of a group is one stream: parts have transactions of their own. */
-async function cutterOf(attempt: Attempt<Target>): Promise<Cutter | null> {
+async function cutterOf(attempt: Attempt<TargetTable>): Promise<Cutter | null> {
   return attempt.batches.inGroup ? null : Cutter.open(attempt, new TableParts(attempt))
 }

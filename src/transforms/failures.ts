@@ -1,6 +1,6 @@
-import { didYouMean } from '../config/suggest.js'
+import { didYouMean } from '../config/did-you-mean.js'
 import { VitrinaError } from '../model/errors.js'
-import type { HostProblem, Raised, Refused } from './host.js'
+import type { HostProblem, Raised, RefusedResult } from './host.js'
 
 /** Limits for user code. */
 export interface Limits {
@@ -20,7 +20,7 @@ export function raised(answer: Raised, columns: readonly string[], limits: Limit
 }
 
 /** The result cannot be written to the mart. */
-export function resultRefused(answer: Refused): VitrinaError {
+export function resultRefused(answer: RefusedResult): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_RESULT',
     `The result of transform "${answer.transform}" cannot be written: ${answer.what}.${sampleOf(answer)}`,

@@ -7,7 +7,7 @@ import { FrameReader, frameOf } from './frames.js'
 import type { Gone, Host, HostAnswer, HostEvents, HostRequest } from './host.js'
 import { hostEnvironment } from './host-environment.js'
 import type { HostEvent } from './host-event.js'
-import { killLeftoverProcesses, MARKER } from './leftover-processes.js'
+import { HOST_MARKER, killLeftoverProcesses } from './leftover-processes.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from './memory-end.js'
 import { OutputLines } from './output-lines.js'
 
@@ -52,7 +52,7 @@ export class HostProcess implements Host {
     this.#marksOutput = marksOutput
     this.#child = spawn(file, [...args, options], {
       cwd,
-      env: { ...hostEnvironment(), [MARKER]: this.#nonce },
+      env: { ...hostEnvironment(), [HOST_MARKER]: this.#nonce },
       // Its own process group: killed as a whole, and not reached by Ctrl-C in a terminal.
       detached: true,
       ...confinement.user,

@@ -51,7 +51,7 @@ export type HostAnswer =
   | { readonly op: 'ready' }
   | { readonly op: 'rows'; readonly rows: number }
   | Raised
-  | Refused
+  | RefusedResult
 
 /** A function raised an exception, or exited its host in an orderly way. */
 export interface Raised extends HostProblem {
@@ -66,7 +66,7 @@ export interface Raised extends HostProblem {
 }
 
 /** The result of a function cannot be written. */
-export interface Refused {
+export interface RefusedResult {
   readonly op: 'refused'
   readonly transform: string
   readonly what: string

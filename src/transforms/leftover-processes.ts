@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /** Every host has a unique value in its environment; its child processes inherit it, regardless of their parent. */
-export const MARKER = 'VITRINA_TASK_HOST'
+export const HOST_MARKER = 'VITRINA_TASK_HOST'
 
 /** A chain of forks is caught long before; a machine on which processes end all the time must not block a run. */
 const MAX_SCANS = 50
 
-interface Scan {
+interface ProcessScan {
   readonly found: readonly number[]
   /** Processes whose environment cannot be read: ended meanwhile, of another user, or part of the kernel. */
   readonly unreadable: ReadonlySet<number>
@@ -16,9 +16,9 @@ interface Scan {
 export async function killLeftoverProcesses(host: number, marker: string): Promise<void> {
   kill(-host)
   if (process.platform !== 'linux') return
-  let before: Scan | null = null
+  let before: ProcessScan | null = null
   for (let round = 0; round < MAX_SCANS; round++) {
-    const scan = await processesWith(`${MARKER}=${marker}`)
+    const scan = await processesWith(`${HOST_MARKER}=${marker}`)
     for (const pid of scan.found) kill(pid)
     if (before !== null && provesNone(scan, before)) return
     before = scan
@@ -29,11 +29,11 @@ export async function killLeftoverProcesses(host: number, marker: string): Promi
  * An empty scan alone proves nothing: a process that forks and exits while /proc is read is listed but unreadable, and
  * its child is not listed. Once in hundreds of closed hosts a detached process survived.
  */
-function provesNone({ found, unreadable }: Scan, before: Scan): boolean {
+function provesNone({ found, unreadable }: ProcessScan, before: ProcessScan): boolean {
   return found.length === 0 && [...unreadable].every((pid) => before.unreadable.has(pid))
 }
 
-async function processesWith(variable: string): Promise<Scan> {
+async function processesWith(variable: string): Promise<ProcessScan> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const environments = await Promise.all(
     pids.map((pid) => readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')),

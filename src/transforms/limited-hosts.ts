@@ -11,7 +11,7 @@ interface Options {
 
 /** Hosts for checks: each chain starts its own processes, and 25 concurrent validations started 26 interpreters. */
 export function limitedHosts(hosts: TransformHosts, { most, timeoutMs = 5_000 }: Options): TransformHosts {
-  const places = new Places(most)
+  const places = new HostSlots(most)
   return {
     list: () => hosts.list(),
     close: () => hosts.close(),
@@ -36,7 +36,7 @@ function freeing(chain: TransformChain, free: () => void): TransformChain {
   }
 }
 
-class Places {
+class HostSlots {
   #left: number
   readonly #waiting: (() => void)[] = []
 

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { columnsOf, someTasks } from '../../tests/support/tasks.js'
+import { columnsOfTexts, someTasks } from '../../tests/support/tasks.js'
 
-const COLUMNS = columnsOf('id bigint', 'title text')
+const COLUMNS = columnsOfTexts('id bigint', 'title text')
 const PLAIN = `
 from vitrina import task
 
@@ -210,7 +210,7 @@ describe('files that change', () => {
 describe('columns', () => {
   it('that a query has twice are refused: a row could hold only one of them', async () => {
     const tasks = await someTasks({ 'python/a.py': PLAIN })
-    await expect(tasks.open('upper', columnsOf('id bigint', 'id bigint'))).rejects.toMatchObject({
+    await expect(tasks.open('upper', columnsOfTexts('id bigint', 'id bigint'))).rejects.toMatchObject({
       code: 'PIPELINE_INVALID',
     })
   })

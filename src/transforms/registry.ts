@@ -1,4 +1,4 @@
-import { didYouMean } from '../config/suggest.js'
+import { didYouMean } from '../config/did-you-mean.js'
 import { VitrinaError } from '../model/errors.js'
 import type {
   OutputListener,
@@ -8,11 +8,11 @@ import type {
   TransformList,
 } from '../ports/transforms.js'
 import type { Column } from '../sql/selection.js'
-import { LanguageCatalog, type LanguageList } from './catalog.js'
 import { Chain } from './chain.js'
 import { columnsAfter, requireDistinct } from './columns.js'
 import type { Limits } from './failures.js'
 import type { Language } from './host.js'
+import { LanguageCatalog, type LanguageList } from './language-catalog.js'
 import { Segment, type SegmentPlan } from './segment.js'
 
 /** All transforms of all languages, with unique names. */

@@ -27,7 +27,7 @@ export interface SegmentPlan {
   readonly steps: readonly { readonly name: string; readonly columns: readonly Column[] }[]
 }
 
-interface Waiting {
+interface WaitingBatch {
   readonly batch: RowBatch
   readonly resolve: (batch: RowBatch) => void
   readonly reject: (error: unknown) => void
@@ -45,7 +45,7 @@ export class Segment {
   readonly #plan: SegmentPlan
   readonly #limits: Limits
   readonly #output: CapturedOutput
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingBatch[] = []
   #host: Host | null = null
   #isReady = false
   #working: string

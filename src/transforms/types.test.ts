@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
-import { columnsOf, someTasks } from '../../tests/support/tasks.js'
+import { columnsOfTexts, someTasks } from '../../tests/support/tasks.js'
 import { PASS_ON, TYPES } from '../../tests/support/value-types.js'
 import { Session } from '../postgres/session.js'
 import { RowBatch } from '../sql/row-batch.js'
@@ -34,7 +34,7 @@ afterAll(() => session.close())
 type Values = readonly { readonly type: string; readonly values: readonly string[] }[]
 
 function columnsFor(types: Values) {
-  return columnsOf(...types.map(({ type }, n) => `c${n} ${type}`))
+  return columnsOfTexts(...types.map(({ type }, n) => `c${n} ${type}`))
 }
 
 /** A row for each value, every type in a column of its own; the last row is NULL everywhere. */
@@ -141,7 +141,7 @@ def py_numbers(rows): return [{"n": value} for value in VALUES]`,
 task('ts_numbers', () => [1e-7, -1.5e22, 1e2, '1E+2', '-1.20E-3'].map((n) => ({ n })))`,
     })
     for (const name of ['py_numbers', 'ts_numbers'])
-      expect(await tasks.run(name, columnsOf('n numeric'), [['1']])).toEqual([
+      expect(await tasks.run(name, columnsOfTexts('n numeric'), [['1']])).toEqual([
         ['0.0000001'],
         ['-15000000000000000000000'],
         ['100'],

@@ -4,7 +4,7 @@ import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aCountedMart, holdRow, ITEMS, signature, signatures, writesOf } from '../support/counted-mart.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, requestRun, run, runEnded } from '../support/runs.js'
+import { requestRun, run, runEnded, type StoredRun } from '../support/runs.js'
 import { sampleOf } from '../support/sample.js'
 
 /** Tables whose keys are of different types; the values of the last ones are far apart and far from even. */
@@ -42,8 +42,8 @@ async function contentOf(database: TestDatabase, table: string): Promise<string>
 }
 
 interface Runs {
-  readonly first: RunRow
-  readonly again: RunRow
+  readonly first: StoredRun
+  readonly again: StoredRun
   readonly mart: string
 }
 

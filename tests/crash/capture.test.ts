@@ -7,7 +7,7 @@ import { aDatabase, type TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, requestRun, run, runEnded } from '../support/runs.js'
+import { requestRun, run, runEnded, type StoredRun } from '../support/runs.js'
 import { sampleOf } from '../support/sample.js'
 import { rowTexts } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
@@ -73,8 +73,8 @@ let server: LogicalServer
 const outcomes = new Map<Case, Outcome | Error>()
 
 interface Outcome {
-  readonly struck: RunRow
-  readonly next: RunRow
+  readonly struck: StoredRun
+  readonly next: StoredRun
   readonly mart: readonly string[]
   readonly source: readonly string[]
 }

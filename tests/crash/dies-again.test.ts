@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { aCountedMart, type CountedMart, signatures, writesOf } from '../support/counted-mart.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, requestRun, run, runById } from '../support/runs.js'
+import { requestRun, run, runById, type StoredRun } from '../support/runs.js'
 import { someOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 import { armedRunner } from './sweep.js'
@@ -42,7 +42,7 @@ const CASES = someOf(DEADLY, 1, ([name]) => name)
 interface Deaths {
   readonly mart: CountedMart
   readonly killed: number
-  readonly run: RunRow
+  readonly run: StoredRun
 }
 
 async function dieAgain(point: string, warehouse: boolean): Promise<Deaths> {

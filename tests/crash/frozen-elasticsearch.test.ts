@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { SearchLab, searchServer } from '../support/elasticsearch.js'
-import { type Fault, FaultProxy } from '../support/fault-proxy.js'
+import { FaultProxy, type ProxyFault } from '../support/fault-proxy.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runEnded } from '../support/runs.js'
@@ -42,7 +42,7 @@ async function aStand(write_mode: string): Promise<{ database: TestDatabase; id:
  */
 async function freezeAtBulk(
   write_mode: string,
-  when: (frozenUntilOvertaken: () => Promise<void>) => Fault,
+  when: (frozenUntilOvertaken: () => Promise<void>) => ProxyFault,
 ): Promise<{ name: string; titles: Record<string, number>; bulks: number }> {
   const { database, id, name } = await aStand(write_mode)
   const proxy = await FaultProxy.before(lab.url)

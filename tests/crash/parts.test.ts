@@ -11,7 +11,7 @@ import {
 } from '../support/counted-mart.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { type RunRow, requestRun, runById, runEnded } from '../support/runs.js'
+import { requestRun, runById, runEnded, type StoredRun } from '../support/runs.js'
 import { sampleOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 
@@ -83,7 +83,7 @@ async function struck(helper: SpawnedVitrina, how: 'kill' | 'freeze'): Promise<v
   })
 }
 
-async function expectExact(mart: CountedMart, run: RunRow): Promise<void> {
+async function expectExact(mart: CountedMart, run: StoredRun): Promise<void> {
   // One attempt: the run was never taken over.
   expect(run).toMatchObject({ status: 'SUCCESS', error: null, attempt: 1, parts_total: 4, parts_done: 4 })
   expect(run).toMatchObject({ rows_read: ROWS, rows_updated: ROWS, rows_duplicate: 0 })

@@ -6,7 +6,7 @@ import { aDatabase, type TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, requestRun, run, runEnded } from '../support/runs.js'
+import { requestRun, run, runEnded, type StoredRun } from '../support/runs.js'
 import { inTurn, sampleOf } from '../support/sample.js'
 import type { SeenRow, SinkServer } from '../support/sink-servers.js'
 import { waitFor } from '../support/wait.js'
@@ -213,7 +213,7 @@ export function sinkPartsSuite({ name, place, start }: Suite): void {
       await mart.change('second')
       const env = { ...server().env, RUNNER_LEASE_SECONDS: '20', RUNNER_POLL_INTERVAL_MS: '50' }
       const runner = await aRunner(mart.main, { env })
-      const ended: RunRow = await runEnded(mart.main, runId)
+      const ended: StoredRun = await runEnded(mart.main, runId)
       expect(ended).toMatchObject({ ...NO_ERROR, parts_total: PARTS, parts_done: PARTS })
       // Parts that were committed before are of the first state: the next run brings what changed since.
       expect(await run(mart.main, mart.id)).toMatchObject(NO_ERROR)

@@ -2,7 +2,7 @@ import { aCountedMart, type CountedMart, signatures, type Writes, writesOf } fro
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, requestRun, runById, runEnded } from '../support/runs.js'
+import { requestRun, runById, runEnded, type StoredRun } from '../support/runs.js'
 import { sampleOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 import { STRATEGIES, type Strategy } from './strategies.js'
@@ -17,7 +17,7 @@ export interface Case {
 }
 
 export interface Outcome {
-  readonly run: RunRow
+  readonly run: StoredRun
   readonly writes: Writes
   readonly source: string
   readonly mart: string

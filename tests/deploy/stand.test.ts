@@ -17,7 +17,7 @@ import type { Login } from '../../src/model/logins.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import {
-  type Image,
+  type ContainerImage,
   layOut,
   ROOT,
   readCompose,
@@ -45,7 +45,7 @@ const LOGINS_OF = {
   etl_runner: ['vitrina_reader', 'vitrina_writer'],
 }
 
-let image: Image
+let image: ContainerImage
 let app: string
 beforeAll(() => {
   image = readImage()

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program/program.js'
-import { blocksOf, ROOT } from '../support/document.js'
-import { codeIn, presentDocuments, textOf } from '../support/prose.js'
+import { blocksOf, ROOT } from '../support/document-blocks.js'
+import { codeIn, presentDocuments, proseText } from '../support/prose.js'
 
 function shellIn(file: string): string[] {
   return blocksOf(file).flatMap(({ language, text }) => (language === 'bash' ? [text] : []))
@@ -31,8 +31,8 @@ function commandsIn(file: string): string[] {
 }
 
 it.each(presentDocuments())('R7.7 %s names commands and options that exist', (file) => {
-  const scripts = Object.keys(JSON.parse(textOf('package.json')).scripts)
-  const targets = [...textOf('Makefile').matchAll(/^([a-z-]+):/gm)].map(([, target]) => target)
+  const scripts = Object.keys(JSON.parse(proseText('package.json')).scripts)
+  const targets = [...proseText('Makefile').matchAll(/^([a-z-]+):/gm)].map(([, target]) => target)
   const unknown = commandsIn(file).filter((command) => {
     const [program, first = '', second = ''] = command.replace(/^npx /, '').split(/\s+/)
     if (program === 'vitrina') return !isTaken(command.replace(/^npx /, ''))

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from '../support/document.js'
+import { ROOT } from '../support/document-blocks.js'
 import { codeIn, documents, proseOf } from '../support/prose.js'
 
 const FOLDERS = 'src|tests|scripts|bench|console|examples|python|deploy|docs|schemas|bin'

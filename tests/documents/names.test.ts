@@ -6,8 +6,8 @@ import { ERRORS, vtr } from '../../src/model/errors.js'
 import { STALE_CODES } from '../../src/model/freshness.js'
 import { PIPELINE_STATUSES } from '../../src/model/status.js'
 import { SINKS } from '../../src/sinks/index.js'
-import { ROOT } from '../support/document.js'
-import { codeIn, documents, presentDocuments, proseOf, textOf } from '../support/prose.js'
+import { ROOT } from '../support/document-blocks.js'
+import { codeIn, documents, presentDocuments, proseOf, proseText } from '../support/prose.js'
 
 const present = presentDocuments()
 
@@ -17,7 +17,7 @@ const CAPITALS = new Set<string>([
   ...Object.keys(ERRORS),
   ...PIPELINE_STATUSES,
   ...STALE_CODES,
-  ...[...textOf('deploy/.env.sample').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!),
+  ...[...proseText('deploy/.env.sample').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!),
 ])
 const OTHERS = /^(AWS|OTEL|TEST|VITRINA_TEST|AIRFLOW)_|^(NO_COLOR|WHEN_REQUIRED)$/
 /** Logins, connections and a channel that begin like a metric. */
@@ -28,13 +28,13 @@ describe.each(present)('R7.7 %s', (file) => {
     const named = codeIn(file).flatMap((code) => code.match(/\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b/g) ?? [])
     expect(named.filter((name) => !CAPITALS.has(name) && !OTHERS.test(name))).toEqual([])
     const numbers = new Set<string>((Object.keys(ERRORS) as (keyof typeof ERRORS)[]).map(vtr))
-    const cited = textOf(file).match(/VTR-\d{4}/g) ?? []
+    const cited = proseText(file).match(/VTR-\d{4}/g) ?? []
     expect(cited.filter((number) => !numbers.has(number))).toEqual([])
   })
 
   it('names existing metrics', () => {
     const named = codeIn(file).flatMap((code) => code.match(/\bvitrina_[a-z_]+\b/g) ?? [])
-    const reference = textOf('docs/reference/metrics.md')
+    const reference = proseText('docs/reference/metrics.md')
     const unknown = named.filter((name) => !NO_METRIC.test(name) && !reference.includes(`| \`${name}\` |`))
     expect(unknown).toEqual([])
   })
@@ -66,7 +66,7 @@ describe('R7.7 docs/API.md', () => {
 })
 
 describe('R7.7 docs/requirements.md', () => {
-  const named = new Set(textOf('docs/requirements.md').match(/R\d\.\d+/g))
+  const named = new Set(proseText('docs/requirements.md').match(/R\d\.\d+/g))
 
   it('has every number that code, tests and documents cite', () => {
     const files = ['src', 'tests']
@@ -76,7 +76,9 @@ describe('R7.7 docs/requirements.md', () => {
         ),
       )
       .filter((path) => /\.(ts|sql)$/.test(path))
-    const cited = [...files, ...documents()].flatMap((file) => textOf(file).match(/\bR[1-7]\.\d+\b/g) ?? [])
+    const cited = [...files, ...documents()].flatMap(
+      (file) => proseText(file).match(/\bR[1-7]\.\d+\b/g) ?? [],
+    )
     expect([...new Set(cited)].filter((number) => !named.has(number))).toEqual([])
   })
 })
@@ -85,7 +87,7 @@ describe('R7.7 docs/adr', () => {
   const decisions = documents().filter((file) => /docs\/adr\/\d{4}-/.test(file))
 
   it.each(decisions)('%s has a status, and is in the list', (file) => {
-    expect(textOf(file)).toMatch(/^# \d{4} .+\n\nStatus: (accepted|superseded)/)
-    expect(textOf('docs/adr/README.md')).toContain(`](${basename(file)})`)
+    expect(proseText(file)).toMatch(/^# \d{4} .+\n\nStatus: (accepted|superseded)/)
+    expect(proseText('docs/adr/README.md')).toContain(`](${basename(file)})`)
   })
 })

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { TestDatabase } from '../support/database.js'
-import { ROOT } from '../support/document.js'
+import { ROOT } from '../support/document-blocks.js'
 import { aFolder } from '../support/folders.js'
 import { freePorts } from '../support/ports.js'
-import type { Stage } from '../support/reader.js'
+import type { Stage } from '../support/read-through.js'
 
 /** A working folder and a free port. No server yet: some documents start it themselves. */
 export async function aStage(database: TestDatabase): Promise<Stage> {

@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { grantRoles } from '../../src/store/roles.js'
-import { aCliStand, TOKEN } from '../support/cli.js'
+import { aCliStand, CLI_TOKEN } from '../support/cli.js'
 
 const SCHEMAS = ['content', 'ugc', 'analytics']
 const stand = aCliStand({ env: { ALLOWED_SOURCE_SCHEMAS: SCHEMAS.join(',') } })
@@ -129,7 +129,7 @@ describe('an apply that the server refuses in the middle', () => {
     await file('cut.yaml', files(...['cut_a', 'cut_b', 'cut_c'].map((name) => mart(name, 'content.genre'))))
     const proxy = await aProxyThatHides(url, (body) => body.includes('"cut_b"'))
     const applied = await vitrinaWith(
-      { VITRINA_URL: proxy, VITRINA_API_TOKEN: TOKEN },
+      { VITRINA_URL: proxy, VITRINA_API_TOKEN: CLI_TOKEN },
       'apply',
       'cut.yaml',
       '--yes',

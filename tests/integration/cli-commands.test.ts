@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { aPipeline } from '../support/builders.js'
-import { aCliStand, TOKEN } from '../support/cli.js'
+import { aCliStand, CLI_TOKEN } from '../support/cli.js'
 import { waitFor } from '../support/wait.js'
 
 const stand = aCliStand()
@@ -58,7 +58,13 @@ describe('colours', () => {
     const { url, folder } = stand()
     const bin = new URL('../../bin/vitrina.js', import.meta.url).pathname
     const command = `'${process.execPath}' '${bin}' pipelines list`
-    const all = { PATH: process.env.PATH, HOME: folder, VITRINA_URL: url, VITRINA_API_TOKEN: TOKEN, ...env }
+    const all = {
+      PATH: process.env.PATH,
+      HOME: folder,
+      VITRINA_URL: url,
+      VITRINA_API_TOKEN: CLI_TOKEN,
+      ...env,
+    }
     return (await promisify(execFile)('script', ['-qec', command, '/dev/null'], { env: all, cwd: folder }))
       .stdout
   }
@@ -181,7 +187,7 @@ describe('vitrina sessions', () => {
     const { vitrina } = stand()
     expect((await vitrina('sessions', 'list')).stderr).toContain('No browser is signed in.')
     const other = (await vitrina('tokens', 'create', '--name', 'team', '--role', 'viewer')).stdout.trim()
-    const [own, second, theirs] = [await signIn(TOKEN), await signIn(TOKEN), await signIn(other)]
+    const [own, second, theirs] = [await signIn(CLI_TOKEN), await signIn(CLI_TOKEN), await signIn(other)]
     const list = (await vitrina('sessions', 'list')).stdout
     expect(list).toContain('A browser of a test')
     expect(list).not.toContain('team')

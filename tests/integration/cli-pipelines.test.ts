@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
-import { aCliStand, TOKEN } from '../support/cli.js'
+import { aCliStand, CLI_TOKEN } from '../support/cli.js'
 
 const stand = aCliStand()
 const json = (text: string) => JSON.parse(text)
@@ -276,7 +276,7 @@ describe('the server of a command', () => {
 
   it('comes from a context that only its owner can read', async () => {
     const { vitrinaWith, url, folder } = stand()
-    expect((await vitrinaWith({}, 'context', 'add', 'here', '--url', url, '--token', TOKEN)).code).toBe(0)
+    expect((await vitrinaWith({}, 'context', 'add', 'here', '--url', url, '--token', CLI_TOKEN)).code).toBe(0)
     const { mode } = await stat(join(folder, '.config/vitrina/contexts.json'))
     expect(mode & 0o777).toBe(0o600)
     expect((await vitrinaWith({}, 'pipelines', 'list', '--context', 'here')).code).toBe(0)
@@ -284,7 +284,7 @@ describe('the server of a command', () => {
     expect((await vitrinaWith({}, 'context', 'use', 'here')).code).toBe(0)
     expect((await vitrinaWith({}, 'pipelines', 'list')).code).toBe(0)
     const listed = await vitrinaWith({}, 'context', 'list', '--json')
-    expect(listed.stdout).not.toContain(TOKEN)
+    expect(listed.stdout).not.toContain(CLI_TOKEN)
     expect(json(listed.stdout).items).toEqual([{ name: 'here', url, has_token: true, current: true }])
     expect((await vitrinaWith({}, 'pipelines', 'list', '--context', 'her')).stderr).toContain(
       'Did you mean "here"?',

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readDemoPipelines } from '../../src/main/demo-data.js'
 import { aDatabase } from '../support/database.js'
-import { answerTo, shows } from '../support/document.js'
+import { answerTo, shows } from '../support/document-blocks.js'
 import { aFolder } from '../support/folders.js'
 import { spawnProgram, spawnVitrina } from '../support/processes.js'
 

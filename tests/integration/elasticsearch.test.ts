@@ -4,7 +4,7 @@ import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { SearchLab, searchServer } from '../support/elasticsearch.js'
-import { type Fault, FaultProxy } from '../support/fault-proxy.js'
+import { FaultProxy, type ProxyFault } from '../support/fault-proxy.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, run, runById, runEnded } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
@@ -55,14 +55,14 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     waitFor(async () => (await runById(database, runId)).batches > 2, { what: 'a few batches' })
 
   /** Faults for the bulk requests of one mart only. */
-  const faults = (name: string, fault: (nth: number) => Fault | null) => {
+  const faults = (name: string, fault: (nth: number) => ProxyFault | null) => {
     let nth = 0
     proxy.fault = ({ path }) => (path.startsWith(`/${name}`) && path.includes('/_bulk') ? fault(++nth) : null)
   }
 
   it('delivers every row through a faulty server', async () => {
     const { id, name } = await aMart(2_000)
-    const bad: Fault[] = [
+    const bad: ProxyFault[] = [
       { kind: 'answer', status: 429 },
       { kind: 'lose' },
       { kind: 'answer', status: 500 },

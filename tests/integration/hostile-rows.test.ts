@@ -10,7 +10,7 @@ import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { everythingIn } from '../support/everything.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
-import { type RunRow, requestRun, run, runEnded } from '../support/runs.js'
+import { requestRun, run, runEnded, type StoredRun } from '../support/runs.js'
 import { someOf } from '../support/sample.js'
 
 /** Values that a table cannot hold cannot be written into one. */
@@ -34,13 +34,13 @@ describe.each(['pushdown', 'relay'] as const)('a row written by hand, run by %s'
   afterAll(() => runner?.stop())
 
   /** All at once, as many as the runner accepts. */
-  async function runAll(queries: readonly string[], keyColumn: string): Promise<RunRow[]> {
+  async function runAll(queries: readonly string[], keyColumn: string): Promise<StoredRun[]> {
     const ids: string[] = []
     for (const sourceQuery of queries) {
       const { id } = await aPipeline(database, { sourceQuery, keyColumns: [keyColumn] })
       ids.push(await requestRun(database, id))
     }
-    const runs: RunRow[] = []
+    const runs: StoredRun[] = []
     for (const id of ids) runs.push(await runEnded(database, id))
     return runs
   }

@@ -5,7 +5,7 @@ import { signature } from '../support/counted-mart.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { createEvents, writeLate } from '../support/late-writers.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, run } from '../support/runs.js'
+import { run, type StoredRun } from '../support/runs.js'
 
 const WRITERS = 6
 const TRANSACTIONS = 25
@@ -26,7 +26,7 @@ interface Followed {
 let main: TestDatabase
 let warehouse: TestDatabase
 const pipelines = new Map<string, Followed>()
-const runs = new Map<string, RunRow[]>()
+const runs = new Map<string, StoredRun[]>()
 
 async function follow(capture: string, way: string): Promise<void> {
   const table = `analytics.events_${pipelines.size}`
@@ -45,7 +45,7 @@ async function follow(capture: string, way: string): Promise<void> {
 /** Whether there is enough to judge: every pipeline ran several times, read rows, and one was held back. */
 function isFollowed(): boolean {
   const all = [...runs.values()]
-  const brought = (own: readonly RunRow[]) => own.filter((one) => one.rows_inserted > 0).length
+  const brought = (own: readonly StoredRun[]) => own.filter((one) => one.rows_inserted > 0).length
   return (
     all.length === pipelines.size &&
     all.every((own) => own.length > 5 && brought(own) > 3) &&
@@ -69,7 +69,7 @@ beforeAll(async () => {
   const isEnough = (transactions: number) => transactions >= TRANSACTIONS && isFollowed()
   const written = Promise.all(Array.from({ length: WRITERS }, (_, n) => writeLate(main, n + 1, isEnough)))
   const followed = [...pipelines].map(async ([name, { id }]) => {
-    const own: RunRow[] = []
+    const own: StoredRun[] = []
     runs.set(name, own)
     while (writing) own.push(await run(main, id))
     // Everything is committed: one more run has to read the rest.

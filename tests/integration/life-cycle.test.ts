@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import {
   aCountedMart,
   type CountedMart,
-  type Held,
   holdRow,
+  type LockedRow,
   runSessions,
   signatures,
   writesOf,
@@ -42,7 +42,7 @@ interface MidRun {
   readonly mart: CountedMart
   readonly runner: TestRunner
   readonly runId: string
-  readonly held: Held
+  readonly held: LockedRow
 }
 
 /** A run whose third batch is in progress and cannot end yet. */

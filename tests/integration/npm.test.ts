@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { answerTo, shows } from '../support/document.js'
+import { answerTo, shows } from '../support/document-blocks.js'
 import { aFolder } from '../support/folders.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
 import { spawnProgram } from '../support/processes.js'

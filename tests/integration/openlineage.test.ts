@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { createInspection } from '../../src/main/inspection.js'
 import { createChannels, withOpenLineage } from '../../src/main/notifications.js'
-import { Dispatcher } from '../../src/notify/index.js'
+import { NotificationDispatcher } from '../../src/notify/index.js'
 import { SparkEngine } from '../../src/spark/spark-engine.js'
 import { catalogStores } from '../../src/store/catalog/stores.js'
 import { Database } from '../../src/store/database.js'
@@ -54,7 +54,7 @@ async function aReporter(database: TestDatabase, env: Record<string, string>, mo
   const outbox = new OutboxRepository(pool)
   await outbox.reportRuns(settings.OPENLINEAGE_URL !== undefined)
   const log = createLog({ service: 'api', version: 'test', level: 'silent', format: 'json' })
-  return new Dispatcher({
+  return new NotificationDispatcher({
     outbox,
     channels: withOpenLineage(settings, createChannels(settings), {
       catalog: catalogStores(pool).catalog,

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Session } from '../../src/postgres/session.js'
-import type { Target } from '../../src/sinks/postgres/target.js'
+import type { TargetTable } from '../../src/sinks/postgres/target.js'
 import type { Column } from '../../src/sql/selection.js'
 import { Relay } from '../../src/transfers/routes/relay.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -23,7 +23,7 @@ describe('a relay', () => {
   it('keeps the order of the rows that it collects, whatever their size: checkpoints depend on it', async () => {
     const [source, target] = [await aSession(await aDatabase()), await aSession(await aDatabase())]
     const columns = [column('id', 'integer', 23), column('name', 'text', 25)]
-    const relay = new Relay({ source, target, table: {} as Target, columns })
+    const relay = new Relay({ source, target, table: {} as TargetTable, columns })
     const sizes = "repeat('x', (power(abs(hashint4(n) % 1000) / 1000.0, 3) * 1900)::int)"
     const selection = `SELECT n AS id, ${sizes} AS name FROM generate_series(1, 30000) AS n ORDER BY n`
     expect(await relay.collect(selection, 'vitrina_pass', columns)).toBe(30_000)

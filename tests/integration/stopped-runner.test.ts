@@ -15,8 +15,8 @@ import { Transfers } from '../../src/transfers/transfers.js'
 import { createTransforms } from '../../src/transforms/index.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
-import { anEngine } from '../support/engine.js'
 import { requestRun, runById } from '../support/runs.js'
+import { anEngine } from '../support/spark-engine.js'
 import { waitFor } from '../support/wait.js'
 
 /** What startRunner wires, without the manager: this test decides when the time is over. */

@@ -10,7 +10,7 @@ import { freePorts } from '../support/ports.js'
 import { removePostgres } from '../support/postgres-server.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
 import { endSpawned, type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { type RunRow, requestRun, runEnded } from '../support/runs.js'
+import { requestRun, runEnded, type StoredRun } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
 
 const TOKEN = 'a-token-that-is-long-enough'
@@ -85,7 +85,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
   let killedPids: ReturnType<typeof killUntilItGivesUp>
   let database: TestDatabase
   let continuing: SpawnedVitrina
-  let continued: Promise<RunRow>
+  let continued: Promise<StoredRun>
   let mart: string
 
   /** Started before the other tests: these two wait half a minute for delays between restarts, and for leases. */

@@ -3,7 +3,7 @@ import { aPipeline, type PipelineOverrides } from '../support/builders.js'
 import { aLogicalServer, type LogicalServer, prepareSource } from '../support/capture.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, run, runsOf } from '../support/runs.js'
+import { run, runsOf, type StoredRun } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
 import { someTasks, taskSettings } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
@@ -19,7 +19,7 @@ interface Followed {
   readonly main: TestDatabase
   readonly source: TestDatabase
   readonly id: string
-  run(): Promise<RunRow>
+  run(): Promise<StoredRun>
   /** Mart and query, to be compared. */
   both(): Promise<{ mart: string[]; source: string[] }>
 }
@@ -65,7 +65,7 @@ async function followed({ sql, tables, query, key = ['id'], spec = {}, tasks }: 
 }
 
 /** The next run leaves the mart equal to the query. */
-async function expectEqual(one: Followed): Promise<RunRow> {
+async function expectEqual(one: Followed): Promise<StoredRun> {
   const done = await one.run()
   const { mart, source } = await one.both()
   expect(mart).toEqual(source)
@@ -73,7 +73,7 @@ async function expectEqual(one: Followed): Promise<RunRow> {
 }
 
 /** Why a run has computed every row, by its log, which is written behind the run. */
-async function reasonsOf({ main }: Followed, { id }: RunRow): Promise<string[]> {
+async function reasonsOf({ main }: Followed, { id }: StoredRun): Promise<string[]> {
   const ended = "SELECT FROM etl.etl_run_log WHERE run_id = $1 AND message = 'Run succeeded.'"
   await waitFor(async () => (await main.query(ended, [id])).length > 0, { what: 'the log of the run' })
   const text =

@@ -5,7 +5,7 @@ import { aPipeline } from '../support/builders.js'
 import { aLogicalServer, type LogicalServer, prepareSource } from '../support/capture.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
-import { type RunRow, run, runsOf } from '../support/runs.js'
+import { run, runsOf, type StoredRun } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 
@@ -53,7 +53,7 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
       ...spec,
     })
 
-  const runOf = async (id: string): Promise<RunRow> => {
+  const runOf = async (id: string): Promise<StoredRun> => {
     const done = await run(main, id)
     expect(done).toMatchObject({ status: 'SUCCESS', error: null })
     return done

@@ -1,10 +1,10 @@
-import { type CinemaRows, earliest, groupBy, latest, micros, type Row } from '../support/cinema-rows.js'
+import { type CinemaRow, type CinemaRows, earliest, groupBy, latest, micros } from '../support/cinema-rows.js'
 import { Fraction } from '../support/fraction.js'
 import { byLetters, completion } from './films.js'
 
 /** What the marts about viewers should hold, computed from the source rows without SQL and without Python. */
 
-export function userFeatures(cinema: CinemaRows): Row[] {
+export function userFeatures(cinema: CinemaRows): CinemaRow[] {
   const [views, ratings, likes, reviews] = [cinema.views, cinema.ratings, cinema.likes, cinema.reviews].map(
     (rows) => groupBy(rows, ({ user_id }) => user_id!),
   ) as [Users, Users, Users, Users]
@@ -38,7 +38,7 @@ export function userFeatures(cinema: CinemaRows): Row[] {
   })
 }
 
-export function audienceSegments(cinema: CinemaRows): Row[] {
+export function audienceSegments(cinema: CinemaRows): CinemaRow[] {
   const newest = latest(cinema.views.map(({ started_at }) => started_at!))!
   const usual = new Map(genresOf(cinema.views, cinema).map(({ name, share }) => [name, share]))
   return [...groupBy(cinema.views, ({ user_id }) => user_id!)].map(([user_id, seen]) => {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { addDemoPipelines, readDemoPipelines } from '../../src/main/demo-data.js'
-import { micros, type Row, readCinemaRows, type Value } from '../support/cinema-rows.js'
+import { type CinemaRow, type CinemaValue, micros, readCinemaRows } from '../support/cinema-rows.js'
 import { aDatabase } from '../support/database.js'
 import { SearchLab, searchServer } from '../support/elasticsearch.js'
 import { aFolder } from '../support/folders.js'
@@ -70,8 +70,8 @@ function byId(rows: readonly Record<string, unknown>[]): Record<string, unknown>
 
 const NUMBERS = new Set(['rating', 'avg_rating', 'rating_count'])
 
-function asDocument(row: Row): Record<string, unknown> {
-  const number = (value: Value) => (value === null ? null : Number(value))
+function asDocument(row: CinemaRow): Record<string, unknown> {
+  const number = (value: CinemaValue) => (value === null ? null : Number(value))
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, NUMBERS.has(name) ? number(value) : value]),
   )

@@ -1,10 +1,10 @@
-import { type CinemaRows, groupBy, latest, type Row } from '../support/cinema-rows.js'
+import { type CinemaRow, type CinemaRows, groupBy, latest } from '../support/cinema-rows.js'
 import { Fraction } from '../support/fraction.js'
 
 /** What the marts about films should hold, computed from the source rows without SQL. */
 
 /** film_dim: every film with its genres and the people who made it, each list in the order of its letters. */
-export function filmDim({ films, genres, people, filmGenres, filmPeople }: CinemaRows): Row[] {
+export function filmDim({ films, genres, people, filmGenres, filmPeople }: CinemaRows): CinemaRow[] {
   const genreName = new Map(genres.map(({ id, name }) => [id, name!]))
   const personName = new Map(people.map(({ id, full_name }) => [id, full_name!]))
   const genresOf = groupBy(filmGenres, ({ film_work_id }) => film_work_id!)
@@ -32,7 +32,7 @@ export function filmDim({ films, genres, people, filmGenres, filmPeople }: Cinem
 }
 
 /** film_rating_agg: by the id that a rating names, whether or not there is such a film. */
-export function filmRatingAgg({ ratings }: CinemaRows): Row[] {
+export function filmRatingAgg({ ratings }: CinemaRows): CinemaRow[] {
   return [...groupBy(ratings, ({ film_id }) => film_id!)].map(([film_id, given]) => ({
     film_id,
     avg_rating: averageRating(given)!.round(10),
@@ -41,7 +41,7 @@ export function filmRatingAgg({ ratings }: CinemaRows): Row[] {
   }))
 }
 
-export function genreDim({ genres, filmGenres }: CinemaRows): Row[] {
+export function genreDim({ genres, filmGenres }: CinemaRows): CinemaRow[] {
   return genres.map(({ id, name, description, modified }) => ({
     genre_id: id!,
     name: name!,
@@ -51,7 +51,7 @@ export function genreDim({ genres, filmGenres }: CinemaRows): Row[] {
   }))
 }
 
-export function filmFeatures(cinema: CinemaRows): Row[] {
+export function filmFeatures(cinema: CinemaRows): CinemaRow[] {
   const { films, filmGenres, ratings, reviews, likes, views } = cinema
   return films.map(({ id, title, type, creation_date }) => {
     const of = <T extends { readonly film_id?: string }>(rows: readonly T[]) =>
@@ -90,7 +90,7 @@ interface Shelved {
 }
 
 /** scrolling_showcase: carousels by all the views of their films, films by score, views and id. */
-export function scrollingShowcase(cinema: CinemaRows): Row[] {
+export function scrollingShowcase(cinema: CinemaRows): CinemaRow[] {
   const carousels = cinema.genres
     .map((genre) => ({ genre, shelf: shelfOf(genre.id!, cinema) }))
     .filter(({ shelf }) => shelf.length > 0)

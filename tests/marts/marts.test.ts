@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { addDemoPipelines, type DemoPipeline, readDemoPipelines } from '../../src/main/demo-data.js'
 import { anApi } from '../support/api.js'
-import { type CinemaRows, type Row, readCinemaRows, readTexts } from '../support/cinema-rows.js'
+import { type CinemaRow, type CinemaRows, readCinemaRows, readTexts } from '../support/cinema-rows.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { Fraction } from '../support/fraction.js'
 import { aRunner } from '../support/runner.js'
@@ -12,7 +12,7 @@ import { CHANGES } from './changes.js'
 import { filmDim, filmFeatures, filmRatingAgg, genreDim, scrollingShowcase } from './films.js'
 
 /** What each pipeline that ships should make of the source. */
-const EXPECTED: Readonly<Record<string, (cinema: CinemaRows) => Row[]>> = {
+const EXPECTED: Readonly<Record<string, (cinema: CinemaRows) => CinemaRow[]>> = {
   film_dim_full: filmDim,
   film_rating_agg_full: filmRatingAgg,
   genre_dim_full: genreDim,
@@ -44,14 +44,14 @@ async function expectEqual({ name, target, fields }: DemoPipeline, when: string)
 }
 
 /** An average is written with as many digits as the division gave; ten places of them are compared. */
-function comparable(row: Row): Row {
+function comparable(row: CinemaRow): CinemaRow {
   const { avg_rating: average } = row
   if (typeof average !== 'string' || /\.\d{4}$/.test(average)) return row
   return { ...row, avg_rating: Fraction.read(average).round(10) }
 }
 
-function sorted(rows: readonly Row[], key: readonly string[]): Row[] {
-  const text = (row: Row) => key.map((column) => String(row[column]).padStart(36)).join('|')
+function sorted(rows: readonly CinemaRow[], key: readonly string[]): CinemaRow[] {
+  const text = (row: CinemaRow) => key.map((column) => String(row[column]).padStart(36)).join('|')
   return [...rows].sort((a, b) => (text(a) < text(b) ? -1 : 1))
 }
 

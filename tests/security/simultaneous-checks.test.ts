@@ -5,7 +5,7 @@ import { anApi, type TestApi } from '../support/api.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { requestRun } from '../support/runs.js'
-import { columnsOf, someTasks } from '../support/tasks.js'
+import { columnsOfTexts, someTasks } from '../support/tasks.js'
 import { waitFor } from '../support/wait.js'
 
 let database: TestDatabase
@@ -310,7 +310,7 @@ describe('searches for the lock that a run waits for', () => {
 })
 
 describe('hosts of tasks for checks', () => {
-  const COLUMNS = columnsOf('id bigint')
+  const COLUMNS = columnsOfTexts('id bigint')
   const TASK = "import { task } from 'vitrina'\ntask('same', (rows) => rows)\n"
 
   it('wait for a slot, and get one as soon as it is free', async () => {

@@ -8,7 +8,7 @@ import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { descendantsOf } from '../support/proc.js'
 import { aRunner } from '../support/runner.js'
-import { type RunRow, requestRun, run, runById } from '../support/runs.js'
+import { requestRun, run, runById, type StoredRun } from '../support/runs.js'
 import { sampleOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 
@@ -66,7 +66,7 @@ const pipelineWith = (body: string) =>
   })
 
 /** The run, the most memory that any of its hosts had, and by how much the runner grew. */
-async function watchedRun(pipelineId: string): Promise<{ run: RunRow; peak: number; growth: number }> {
+async function watchedRun(pipelineId: string): Promise<{ run: StoredRun; peak: number; growth: number }> {
   const runId = await requestRun(database, pipelineId)
   const before = process.memoryUsage.rss()
   let peak = 0

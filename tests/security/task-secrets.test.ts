@@ -7,7 +7,7 @@ import { aFolder } from '../support/folders.js'
 import { freePorts } from '../support/ports.js'
 import { spawnVitrina } from '../support/processes.js'
 import { run } from '../support/runs.js'
-import { type Seen, SPIES, seenBySpies, writeSpies } from '../support/spying-tasks.js'
+import { SPIES, type SpyReport, seenBySpies, writeSpies } from '../support/spying-tasks.js'
 
 interface Attack {
   readonly database: TestDatabase
@@ -42,7 +42,7 @@ async function anAttack(commands: readonly string[], env: Readonly<Record<string
   return { database, folder, url: `http://127.0.0.1:${port}/api/v1`, token: secret }
 }
 
-async function looksDuringARun({ database, folder }: Attack): Promise<Seen[]> {
+async function looksDuringARun({ database, folder }: Attack): Promise<SpyReport[]> {
   const { id } = await aPipeline(database, {
     type: 'PYTHON',
     tasks: [
@@ -54,7 +54,7 @@ async function looksDuringARun({ database, folder }: Attack): Promise<Seen[]> {
   return seenBySpies(folder)
 }
 
-async function looksDuringAValidation({ folder, url, token }: Attack): Promise<Seen[]> {
+async function looksDuringAValidation({ folder, url, token }: Attack): Promise<SpyReport[]> {
   const draft = {
     name: 'spied',
     target_table: 'analytics.spied',
@@ -76,7 +76,7 @@ async function looksDuringAValidation({ folder, url, token }: Attack): Promise<S
 }
 
 /** Both languages have looked, at both moments. */
-function expectAllLooked(seen: readonly Seen[]): void {
+function expectAllLooked(seen: readonly SpyReport[]): void {
   const looks = new Set(seen.map(({ language, phase }) => `${language} ${phase}`))
   expect([...looks].sort()).toEqual(['python batch', 'python load', 'typescript batch', 'typescript load'])
 }

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, type TestContext } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { createTransforms } from '../../src/transforms/index.js'
-import { columnsOf, someTasks } from '../support/tasks.js'
+import { columnsOfTexts, someTasks } from '../support/tasks.js'
 
 const HOST = fileURLToPath(new URL('../../python/vitrina_host.py', import.meta.url))
 /** Of the system: one in the home of root is not for others. */
 const PYTHON = '/usr/bin/python3'
 const NOBODY = { uid: 65_534, gid: 65_534 }
 const USER = { VITRINA_TASK_USER: `${NOBODY.uid}:${NOBODY.gid}`, VITRINA_PYTHON: PYTHON }
-const COLUMNS = columnsOf('id bigint', 'title text')
+const COLUMNS = columnsOfTexts('id bigint', 'title text')
 
 const FILES = {
   'python/look.py': `

@@ -8,7 +8,7 @@ import { aDatabase, type TestDatabase } from '../support/database.js'
 import { freePorts } from '../support/ports.js'
 import { livingProcesses } from '../support/proc.js'
 import { ROOT, type SpawnedVitrina } from '../support/processes.js'
-import { type RunRow, requestRun, runEnded } from '../support/runs.js'
+import { requestRun, runEnded, type StoredRun } from '../support/runs.js'
 import { aSparkFolder, driverOf, driverStarted, SparkCluster } from '../support/spark.js'
 import { PASS_ON, TYPES } from '../support/value-types.js'
 import {
@@ -60,7 +60,7 @@ async function stop(runner: SpawnedVitrina): Promise<void> {
   expect(await runner.exited).toBe(0)
 }
 
-async function run(pipelineId: string): Promise<RunRow> {
+async function run(pipelineId: string): Promise<StoredRun> {
   return runEnded(main, await requestRun(main, pipelineId), TIMEOUT_MS)
 }
 

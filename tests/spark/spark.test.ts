@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import type { SpawnedVitrina } from '../support/processes.js'
-import { type RunRow, requestRun, runEnded } from '../support/runs.js'
+import { requestRun, runEnded, type StoredRun } from '../support/runs.js'
 import { driverStarted, SparkCluster, type SparkWorker, thaw } from '../support/spark.js'
 import { waitFor } from '../support/wait.js'
 import {
@@ -63,7 +63,7 @@ async function startOf(runId: string): Promise<string> {
   return row!.seconds
 }
 
-function finished(runId: string): Promise<RunRow> {
+function finished(runId: string): Promise<StoredRun> {
   return runEnded(main, runId, TIMEOUT_MS)
 }
 

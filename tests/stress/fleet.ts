@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CAPTURE_FAILPOINTS, type Failpoint } from '../../src/model/failpoints.js'
-import type { Random } from '../../src/scopes/corpus/random.js'
+import type { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import type { TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
@@ -20,7 +20,7 @@ export interface FleetOptions {
   readonly main: TestDatabase
   readonly source: TestDatabase
   readonly env: Record<string, string>
-  readonly random: Random
+  readonly random: SeededRandom
   readonly runners: number
   readonly patches: readonly Patch[]
   readonly strikes: Strikes

@@ -1,5 +1,5 @@
 import { LAB } from '../../src/scopes/corpus/lab.js'
-import type { Random } from '../../src/scopes/corpus/random.js'
+import type { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import { SHAPES, type Shape } from '../../src/scopes/corpus/shapes.js'
 
 /** How many rows of each table the writers know. */
@@ -86,6 +86,6 @@ const OF_TWO_TABLES: Shape = {
 }
 
 /** Always with one over partitions (what happens to them is not in the change log), and one of two tables. */
-export function someShapes(random: Random, count: number): readonly Shape[] {
+export function someShapes(random: SeededRandom, count: number): readonly Shape[] {
   return [random.pick(PARTITIONED), OF_TWO_TABLES, ...random.some(OTHERS, count - 2)]
 }

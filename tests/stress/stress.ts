@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
-import { Random } from '../../src/scopes/corpus/random.js'
+import { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import type { Shape } from '../../src/scopes/corpus/shapes.js'
 import { migrate } from '../../src/store/migrate.js'
 import { grantRoles } from '../../src/store/roles.js'
@@ -85,7 +85,7 @@ const BUSY_MS = 150
  */
 export class Stress {
   readonly #options: StressOptions
-  readonly #random: Random
+  readonly #random: SeededRandom
   readonly #main: TestDatabase
   readonly #source: TestDatabase
   readonly #env: Record<string, string>
@@ -101,7 +101,7 @@ export class Stress {
   private constructor(
     options: StressOptions,
     parts: {
-      random: Random
+      random: SeededRandom
       main: TestDatabase
       source: TestDatabase
       env: Record<string, string>
@@ -117,7 +117,7 @@ export class Stress {
   }
 
   static async create(options: StressOptions): Promise<Stress> {
-    const random = new Random(options.seed)
+    const random = new SeededRandom(options.seed)
     const server = await aLogicalServer({ max_connections: '300' })
     onTestFinished(() => server.stop())
     const source = await aDatabase({ migrated: false, server })
@@ -214,7 +214,7 @@ export class Stress {
       const writers = Array.from({ length: WRITERS }, (_, number) =>
         writeUntil(this.#source, {
           number,
-          random: new Random(this.#random.int(1_000_000_000)),
+          random: new SeededRandom(this.#random.int(1_000_000_000)),
           written: this.#written,
           isEnough,
         }),

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Random } from '../../src/scopes/corpus/random.js'
+import type { SeededRandom } from '../../src/scopes/corpus/seeded-random.js'
 import type { TestDatabase } from '../support/database.js'
 import { SIZES } from './shapes.js'
 
@@ -27,17 +27,17 @@ export function nothingWritten(): Written {
   }
 }
 
-type Statement = (random: Random) => string
+type Statement = (random: SeededRandom) => string
 
-const film = (random: Random) => random.int(SIZES.films)
-const person = (random: Random) => random.int(SIZES.people)
-const studio = (random: Random) => random.int(SIZES.studios)
-const user = (random: Random) => random.int(SIZES.users)
-const kind = (random: Random) => random.pick(['x', 'y', 'z'])
-const country = (random: Random) => random.pick(["'A'", "'B'", "'C'", 'NULL'])
-const year = (random: Random) => 1985 + random.int(35)
+const film = (random: SeededRandom) => random.int(SIZES.films)
+const person = (random: SeededRandom) => random.int(SIZES.people)
+const studio = (random: SeededRandom) => random.int(SIZES.studios)
+const user = (random: SeededRandom) => random.int(SIZES.users)
+const kind = (random: SeededRandom) => random.pick(['x', 'y', 'z'])
+const country = (random: SeededRandom) => random.pick(["'A'", "'B'", "'C'", 'NULL'])
+const year = (random: SeededRandom) => 1985 + random.int(35)
 /** Compressed it is still stored apart from its row. */
-const note = (random: Random) =>
+const note = (random: SeededRandom) =>
   `(SELECT string_agg(md5(i::text || ${random.int(99)}), '') FROM generate_series(1, 90) i)`
 
 const STATEMENTS: readonly Statement[] = [
@@ -121,7 +121,7 @@ const STRUCTURAL: readonly string[] = [
 
 export interface WriterOptions {
   readonly number: number
-  readonly random: Random
+  readonly random: SeededRandom
   readonly written: Written
   readonly isEnough: () => boolean
 }

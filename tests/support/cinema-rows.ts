@@ -1,8 +1,8 @@
 import pg from 'pg'
 import type { TestDatabase } from './database.js'
 
-export type Value = string | readonly string[] | null
-export type Row = Readonly<Record<string, Value>>
+export type CinemaValue = string | readonly string[] | null
+export type CinemaRow = Readonly<Record<string, CinemaValue>>
 type Text = Readonly<Record<string, string>>
 
 /** Every row of the sources, each value as PostgreSQL writes it. NULL is typed as text; few columns can be NULL. */
@@ -32,7 +32,7 @@ const TABLES: Readonly<Record<keyof CinemaRows, string>> = {
 
 /** Complete plain tables: what is derived from them is computed in TypeScript. */
 export async function readCinemaRows(database: TestDatabase): Promise<CinemaRows> {
-  const rows: Partial<Record<keyof CinemaRows, Row[]>> = {}
+  const rows: Partial<Record<keyof CinemaRows, CinemaRow[]>> = {}
   for (const [name, table] of Object.entries(TABLES))
     rows[name as keyof CinemaRows] = await readTexts(database, table)
   return rows as unknown as CinemaRows
@@ -45,7 +45,7 @@ const AS_TEXT = {
     oid === TEXT_ARRAY ? pg.types.getTypeParser(oid as never) : (text: string) => text,
 } as pg.CustomTypesConfig
 
-export async function readTexts(database: TestDatabase, table: string): Promise<Row[]> {
+export async function readTexts(database: TestDatabase, table: string): Promise<CinemaRow[]> {
   const client = await database.client()
   try {
     await client.query("SET TimeZone = 'UTC'")

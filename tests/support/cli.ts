@@ -7,7 +7,7 @@ import { type Ended, runCommand } from './commands.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { type SpawnedVitrina, spawnVitrina } from './processes.js'
 
-export const TOKEN = 'a-token-for-cli-tests'
+export const CLI_TOKEN = 'a-token-for-cli-tests'
 
 /** The program next to a real server: one API and one runner for all tests of a file. */
 export interface CliStand {
@@ -50,12 +50,12 @@ async function startStand(folder: string, env: Environment): Promise<CliStand> {
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
   const api = spawnVitrina(
     ['api'],
-    { ...server, ...env, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN },
+    { ...server, ...env, VITRINA_PORT: '0', VITRINA_API_TOKEN: CLI_TOKEN },
     { cwd: folder },
   )
   spawnVitrina(['runner'], server, { cwd: folder })
   const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
-  const admin = { HOME: folder, VITRINA_URL: url, VITRINA_API_TOKEN: TOKEN }
+  const admin = { HOME: folder, VITRINA_URL: url, VITRINA_API_TOKEN: CLI_TOKEN }
   return {
     database,
     url,

@@ -8,7 +8,7 @@ import { RowBatch } from '../../src/sql/row-batch.js'
 import type { Column } from '../../src/sql/selection.js'
 import type { TestClickHouse } from './clickhouse.js'
 
-export interface MartOptions {
+export interface ClickHouseMartOptions {
   /** Name and PostgreSQL type; a trailing `!` means NOT NULL. */
   readonly columns?: Readonly<Record<string, string>>
   readonly key?: readonly string[]
@@ -17,10 +17,10 @@ export interface MartOptions {
 }
 
 /** A mart in its own database. */
-export interface TestMart {
+export interface TestClickHouseMart {
   readonly database: string
   /** The sink of one attempt; closed with the test. */
-  open(changes?: MartOptions & { signal?: AbortSignal }): Promise<Sink>
+  open(changes?: ClickHouseMartOptions & { signal?: AbortSignal }): Promise<Sink>
   /** As people read it. */
   read(what?: string): Promise<string[][]>
 }
@@ -32,16 +32,22 @@ export function kindFor(server: TestClickHouse, changes: Record<string, string> 
 
 const COLUMNS = { id: 'bigint', title: 'text' }
 
-export function aMart(server: TestClickHouse, options: MartOptions = {}): TestMart {
+export function aClickHouseMart(
+  server: TestClickHouse,
+  options: ClickHouseMartOptions = {},
+): TestClickHouseMart {
   const database = `test_${randomBytes(4).toString('hex')}`
   const kind = kindFor(server)
-  const open: TestMart['open'] = async ({ signal = new AbortController().signal, ...changes } = {}) => {
+  const open: TestClickHouseMart['open'] = async ({
+    signal = new AbortController().signal,
+    ...changes
+  } = {}) => {
     const { columns = COLUMNS, key = ['id'], brake = 1, options: raw = {} } = { ...options, ...changes }
     const read = kind.readOptions(raw)
     if ('problems' in read) throw new Error(JSON.stringify(read.problems))
     const sink = await kind.open({
       name: `${database}.mart`,
-      columns: columnsOf(columns),
+      columns: martColumns(columns),
       key,
       options: read.options,
       brake,
@@ -54,7 +60,7 @@ export function aMart(server: TestClickHouse, options: MartOptions = {}): TestMa
   return { database, open, read }
 }
 
-export function columnsOf(columns: Readonly<Record<string, string>>): Column[] {
+export function martColumns(columns: Readonly<Record<string, string>>): Column[] {
   return Object.entries(columns).map(([name, type]) => ({
     name,
     type: type.replace('!', ''),

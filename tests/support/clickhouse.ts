@@ -5,7 +5,7 @@ import { spawnProgram } from './processes.js'
 
 const FRONT = fileURLToPath(new URL('clickhouse-front.mjs', import.meta.url))
 
-export interface Fault {
+export interface StatementFault {
   /** The statement that it waits for. */
   readonly pattern: string
   readonly times: number
@@ -21,7 +21,7 @@ export interface TestClickHouse {
   /** With user and password. */
   readonly url: string
   rows(sql: string): Promise<string[][]>
-  fail(...faults: Fault[]): Promise<void>
+  fail(...faults: StatementFault[]): Promise<void>
   /** The requests since the last call. */
   requests(): Promise<{ sql: string; settings: Record<string, string> }[]>
 }
@@ -60,7 +60,7 @@ class Front implements TestClickHouse {
           .map((line) => line.split('\t'))
   }
 
-  async fail(...faults: Fault[]): Promise<void> {
+  async fail(...faults: StatementFault[]): Promise<void> {
     await this.#post('/faults', JSON.stringify(faults))
   }
 

@@ -5,7 +5,7 @@ import type { Stand } from './stand.js'
 import { waitFor } from './wait.js'
 
 /** The result of a deep reconcile, the keys as sorted texts. */
-export interface Compared {
+export interface ComparedKeys {
   readonly matches: boolean
   readonly missing: readonly string[]
   readonly extra: readonly string[]
@@ -14,7 +14,7 @@ export interface Compared {
   readonly undecided: number
 }
 
-export const EQUAL: Compared = {
+export const EQUAL: ComparedKeys = {
   matches: true,
   missing: [],
   extra: [],
@@ -24,9 +24,9 @@ export const EQUAL: Compared = {
 }
 
 /** The API over a stand, to compare and repair as a user does. */
-export interface Comparison {
+export interface ComparedStand {
   api(): TestApi
-  compare(pipelineId: string): Promise<Compared>
+  compare(pipelineId: string): Promise<ComparedKeys>
   /** The id of the repair run, and the number of its rows. */
   repair(pipelineId: string): Promise<{ run_id: string; rows: number }>
 }
@@ -37,7 +37,7 @@ interface ReportedRows {
 }
 
 /** For the tests of one route; closed after them. */
-export function comparing(stand: () => Stand): Comparison {
+export function comparing(stand: () => Stand): ComparedStand {
   let api: TestApi
   beforeAll(() => {
     const { main, source, target } = stand()

@@ -143,14 +143,14 @@ export async function signatures({
   }
 }
 
-export interface Held {
+export interface LockedRow {
   /** Resolves when a batch of the run has reached the row and waits. */
   waitForBatch(): Promise<void>
   release(): Promise<void>
 }
 
 /** Locks the row of the mart with this key: the batch that writes it waits until `release`. */
-export async function holdRow({ target }: CountedMart, id: number): Promise<Held> {
+export async function holdRow({ target }: CountedMart, id: number): Promise<LockedRow> {
   const holder = await target.client()
   await holder.query('BEGIN')
   const { rowCount } = await holder.query('SELECT FROM analytics.mart WHERE id = $1 FOR UPDATE', [id])

@@ -20,7 +20,7 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-export interface DatabaseOptions {
+export interface TestDatabaseOptions {
   /** With the meta store and the three logins. Default true. */
   readonly migrated?: boolean
   /** With the sample cinema, and the meta store too. Default false. */
@@ -36,7 +36,7 @@ export async function aDatabase({
   cinema = false,
   like,
   server = inject('server'),
-}: DatabaseOptions = {}): Promise<TestDatabase> {
+}: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = randomBytes(6).toString('hex')
   const made = cinema ? 'cinema' : migrated ? 'migrated' : null
   const template = like ? nameOf(like.url) : made === null ? 'template0' : server.prefix + made

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The last stage of deploy/Dockerfile. */
-export interface Image {
+export interface ContainerImage {
   /** From where to where, below /app. */
   readonly copies: readonly (readonly [from: string, to: string])[]
   readonly env: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ export interface Compose {
   readonly services: Readonly<Record<string, Service>>
 }
 
-export function readImage(): Image {
+export function readImage(): ContainerImage {
   const text = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8')
   const stage = text.slice(text.lastIndexOf('\nFROM ')).replace(/\\\n\s*/g, '')
   const all = (word: string) =>
@@ -69,7 +69,7 @@ function interpolate(text: string, env: Readonly<Record<string, string>>): strin
  * The files of the image, from the built product: what the Dockerfile copies, without packages that only developers
  * need.
  */
-export function layOut({ copies }: Image, folder: string): void {
+export function layOut({ copies }: ContainerImage, folder: string): void {
   for (const [from, to] of copies) {
     if (from === 'node_modules') copyPackages(folder)
     else cpSync(join(ROOT, from), join(folder, to), { recursive: true })

@@ -66,7 +66,7 @@ export async function copyDown(
   return { root, remove: () => rm(root, { recursive: true, force: true }) }
 }
 
-export async function keysOf(s3: TestS3, bucket: string, prefix: string): Promise<string[]> {
+export async function objectKeys(s3: TestS3, bucket: string, prefix: string): Promise<string[]> {
   const keys: string[] = []
   let token: string | undefined
   do {

@@ -86,7 +86,7 @@ interface SinkRequest {
 }
 
 /** A sink for one test, closed with it. The first column is the key unless another is given. */
-export async function openSink(request: SinkRequest): Promise<Sink> {
+export async function openTestSink(request: SinkRequest): Promise<Sink> {
   const kind = elasticsearchKind(request.url, request.environment)
   const read = kind.readOptions(request.options ?? {})
   if ('problems' in read) throw new Error(JSON.stringify(read.problems))

@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { checkValue } from '../../src/config/json-schema.js'
 import { readFileSchemas } from '../../src/config/pipeline-schema.js'
 import { PIPELINE_SCHEMA } from '../../src/main/paths.js'
-import { type Block, ROOT } from './document.js'
+import { type Block, ROOT } from './document-blocks.js'
 
 const run = promisify(execFile)
 const PARSE = 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])'

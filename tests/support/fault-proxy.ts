@@ -10,7 +10,7 @@ export interface Exchange {
 }
 
 /** What happens to a request. `pass` forwards it to the server, and may change the response. */
-export type Fault =
+export type ProxyFault =
   | {
       readonly kind: 'answer'
       readonly status: number
@@ -30,13 +30,13 @@ export type Fault =
       readonly change?: (body: string) => string | Promise<string>
     }
 
-const PASS: Fault = { kind: 'pass' }
+const PASS: ProxyFault = { kind: 'pass' }
 
 /** A proxy in front of a server, which treats each request as the test specifies. */
 export class FaultProxy {
   readonly url: string
   /** Called for every request; null forwards it. */
-  fault: (exchange: Exchange) => Fault | null = () => null
+  fault: (exchange: Exchange) => ProxyFault | null = () => null
   readonly seen: Exchange[] = []
 
   readonly #server: http.Server

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { createChannels } from '../../src/main/notifications.js'
 import { ERRORS, type ErrorCode, vtr } from '../../src/model/errors.js'
-import { Dispatcher } from '../../src/notify/index.js'
+import { NotificationDispatcher } from '../../src/notify/index.js'
 import { Database } from '../../src/store/database.js'
 import { OutboxRepository } from '../../src/store/outbox.repository.js'
 import { createLog } from '../../src/telemetry/log.js'
@@ -90,11 +90,11 @@ interface DispatcherSetup {
 }
 
 /** A dispatcher with the login of the API, that works only when `deliver` is called. */
-export function aDispatcher(database: TestDatabase, setup: DispatcherSetup): Dispatcher {
+export function aDispatcher(database: TestDatabase, setup: DispatcherSetup): NotificationDispatcher {
   const pool = new Database(database.loginUrl('meta'), { name: 'vitrina-api', size: 4 })
   onTestFinished(() => pool.close())
   const { mostAttempts = 10, retrySeconds = 0 } = setup
-  return new Dispatcher({
+  return new NotificationDispatcher({
     outbox: new OutboxRepository(pool, setup.now === undefined ? {} : { now: setup.now }),
     channels: createChannels(readSettings({ ...setup.env })),
     events: new NotificationEvents(

@@ -58,7 +58,7 @@ export async function aCollector(): Promise<Collector> {
   return collector
 }
 
-interface Wire {
+interface OtlpRequest {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly WireAttribute[] }
     readonly scopeSpans: readonly { readonly spans: readonly WireSpan[] }[]
@@ -84,7 +84,7 @@ type WireSpan = Omit<ReceivedSpan, 'from' | 'to' | 'attributes' | 'service' | 'p
 
 /** Throws for anything else than the protocol: a test that continued would test nothing. */
 function decode(body: string): ReceivedSpan[] {
-  return (JSON.parse(body) as Wire).resourceSpans.flatMap(({ resource, scopeSpans }) => {
+  return (JSON.parse(body) as OtlpRequest).resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = String(plain(resource.attributes)['service.name'])
     return scopeSpans.flatMap(({ spans }) => spans.map((span) => decodeSpan(span, service)))
   })

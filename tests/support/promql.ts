@@ -6,14 +6,14 @@ export interface Asked {
   readonly matchers: readonly { readonly label: string; readonly op: string; readonly value: string }[]
 }
 
-export interface Expression {
+export interface PromqlExpression {
   readonly asked: readonly Asked[]
   /** Labels that it groups or joins by. */
   readonly groupedBy: readonly string[]
 }
 
 /** With the grammar of Prometheus itself. Throws on a syntax error. */
-export function readPromql(text: string): Expression {
+export function readPromql(text: string): PromqlExpression {
   // Grafana inserts a duration there.
   const query = text.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '6h')
   const asked: Asked[] = []

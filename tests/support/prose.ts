@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from './document.js'
+import { ROOT } from './document-blocks.js'
 
 const ELSEWHERE = [
   'console/README.md',
@@ -23,13 +23,13 @@ export function presentDocuments(): string[] {
   return documents().filter((file) => !file.startsWith('docs/adr/') && file !== 'CHANGELOG.md')
 }
 
-export function textOf(file: string): string {
+export function proseText(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
 /** Without fenced blocks: those are checked by their own test. */
 export function proseOf(file: string): string {
-  return textOf(file).replace(FENCED, '')
+  return proseText(file).replace(FENCED, '')
 }
 
 /** The inline code of the prose. */

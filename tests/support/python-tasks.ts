@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { columnsOf, type TestTasks } from './tasks.js'
+import { columnsOfTexts, type TestTasks } from './tasks.js'
 
-export const COLUMNS = columnsOf('id bigint', 'title text')
+export const COLUMNS = columnsOfTexts('id bigint', 'title text')
 export const ROWS = [
   ['1', ' One '],
   ['2', ' Two '],
@@ -13,12 +13,15 @@ export const HEAD = 'from vitrina import task\nimport os, sys, time\n'
 export const python = (...functions: string[]) => ({
   'python/tasks.py': `${HEAD}\n${functions.join('\n\n')}\n`,
 })
-export const task = (name: string, ...body: string[]) =>
+export const pythonTask = (name: string, ...body: string[]) =>
   `@task("${name}")\ndef ${name}(rows):\n${body.map((line) => `    ${line}`).join('\n')}`
-export const GOOD = task('good', 'return [{**row, "title": (row["title"] or "").strip()} for row in rows]')
+export const GOOD = pythonTask(
+  'good',
+  'return [{**row, "title": (row["title"] or "").strip()} for row in rows]',
+)
 
 /** The effect of a misbehaving function; the hosts keep working, which a good one shows. */
-export async function failureOf(tasks: TestTasks, name: string) {
+export async function taskFailure(tasks: TestTasks, name: string) {
   const failure = await tasks.run(name, COLUMNS, ROWS).then(
     () => null,
     (error) => error,

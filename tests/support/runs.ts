@@ -2,7 +2,7 @@ import type { TestDatabase } from './database.js'
 import { waitFor } from './wait.js'
 
 /** A row of etl.etl_runs, numbers as numbers. */
-export interface RunRow {
+export interface StoredRun {
   readonly cost_blocks_read: number | null
   readonly cost_wal_bytes: number | null
   readonly id: string
@@ -37,8 +37,8 @@ export async function requestRun(database: TestDatabase, pipelineId: string): Pr
   return row!.current_run_id
 }
 
-export async function runById(database: TestDatabase, runId: string): Promise<RunRow> {
-  const [row] = await database.query<{ run: RunRow }>(
+export async function runById(database: TestDatabase, runId: string): Promise<StoredRun> {
+  const [row] = await database.query<{ run: StoredRun }>(
     'SELECT to_jsonb(r) AS run FROM etl.etl_runs r WHERE id = $1',
     [runId],
   )
@@ -46,15 +46,15 @@ export async function runById(database: TestDatabase, runId: string): Promise<Ru
 }
 
 /** Every run of a pipeline, the newest first. */
-export async function runsOf(database: TestDatabase, pipelineId: string): Promise<RunRow[]> {
-  return database.query<RunRow & Record<string, unknown>>(
+export async function runsOf(database: TestDatabase, pipelineId: string): Promise<StoredRun[]> {
+  return database.query<StoredRun & Record<string, unknown>>(
     'SELECT * FROM etl.etl_runs WHERE pipeline_id = $1 ORDER BY requested_at DESC',
     [pipelineId],
   )
 }
 
 /** Waits until a run has ended, successfully or not. */
-export function runEnded(database: TestDatabase, runId: string, timeoutMs = 60_000): Promise<RunRow> {
+export function runEnded(database: TestDatabase, runId: string, timeoutMs = 60_000): Promise<StoredRun> {
   return waitFor(
     async () => {
       const run = await runById(database, runId)
@@ -65,6 +65,6 @@ export function runEnded(database: TestDatabase, runId: string, timeoutMs = 60_0
 }
 
 /** Requests a run and waits for its end. Needs a runner. */
-export async function run(database: TestDatabase, pipelineId: string): Promise<RunRow> {
+export async function run(database: TestDatabase, pipelineId: string): Promise<StoredRun> {
   return runEnded(database, await requestRun(database, pipelineId))
 }

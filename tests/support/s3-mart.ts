@@ -5,13 +5,13 @@ import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { beforeEach, describe, onTestFinished } from 'vitest'
 import { readTable } from '../../src/config/settings.js'
 import type { BatchId, Sink, SinkKind } from '../../src/ports/sink.js'
-import { SETTINGS } from '../../src/sinks/s3/config.js'
+import { S3_SETTINGS } from '../../src/sinks/s3/config.js'
 import { s3Kind } from '../../src/sinks/s3/index.js'
 import type { Manifest } from '../../src/sinks/s3/manifest.js'
 import type { TextValues } from '../../src/sql/copy-text.js'
 import { RowBatch } from '../../src/sql/row-batch.js'
 import type { Column } from '../../src/sql/selection.js'
-import { copyDown, duckdb, keysOf, readMart } from './duckdb.js'
+import { copyDown, duckdb, objectKeys, readMart } from './duckdb.js'
 import { startS3, type TestS3 } from './s3.js'
 
 /** A suite on a real S3 server. Without one every test is skipped, with the reason. */
@@ -26,11 +26,11 @@ export async function describeS3(name: string, suite: (s3: TestS3) => void): Pro
 const PIPELINE = '11111111-1111-4111-8111-111111111111'
 
 /** `{ id: 'bigint', title: 'text' }` */
-export function columnsOf(types: Readonly<Record<string, string>>): Column[] {
+export function columnsOfTypes(types: Readonly<Record<string, string>>): Column[] {
   return Object.entries(types).map(([name, type]) => ({ name, type, typeOid: 0, base: null, notNull: false }))
 }
 
-export interface MartOptions {
+export interface S3MartOptions {
   readonly types?: Readonly<Record<string, string>>
   readonly columns?: readonly Column[]
   readonly key?: readonly string[]
@@ -40,15 +40,15 @@ export interface MartOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-export class TestMart {
+export class TestS3Mart {
   readonly bucket: string
   /** Of this test alone. */
   readonly name = `marts/film_dim_${randomBytes(6).toString('hex')}`
   readonly kind: SinkKind
   readonly #s3: TestS3
-  readonly #options: MartOptions
+  readonly #options: S3MartOptions
 
-  constructor(s3: TestS3, options: MartOptions) {
+  constructor(s3: TestS3, options: S3MartOptions) {
     this.#s3 = s3
     this.bucket = s3.bucket
     this.#options = options
@@ -56,13 +56,13 @@ export class TestMart {
   }
 
   /** One attempt. */
-  async open(changed: MartOptions = {}): Promise<Sink> {
+  async open(changed: S3MartOptions = {}): Promise<Sink> {
     const options = { ...this.#options, ...changed }
     const read = this.kind.readOptions(options.options ?? {})
     if ('problems' in read) throw new Error(JSON.stringify(read.problems))
     const sink = await kindFor(this.#s3, options).open({
       name: this.name,
-      columns: options.columns ?? columnsOf(options.types ?? { id: 'bigint', title: 'text' }),
+      columns: options.columns ?? columnsOfTypes(options.types ?? { id: 'bigint', title: 'text' }),
       key: options.key ?? ['id'],
       options: read.options,
       brake: options.brake ?? 0.5,
@@ -81,7 +81,7 @@ export class TestMart {
 
   /** Objects below the prefix, without it. */
   async objects(): Promise<string[]> {
-    const keys = await keysOf(this.#s3, this.bucket, this.name)
+    const keys = await objectKeys(this.#s3, this.bucket, this.name)
     return keys.map((key) => key.slice(this.name.length + 1)).sort()
   }
 
@@ -134,11 +134,11 @@ export async function rewriteWithDuckdb(s3: TestS3, name: string, sql: string): 
   }
 }
 
-export function aMart(s3: TestS3, options: MartOptions = {}): TestMart {
-  return new TestMart(s3, options)
+export function anS3Mart(s3: TestS3, options: S3MartOptions = {}): TestS3Mart {
+  return new TestS3Mart(s3, options)
 }
 
-function kindFor(s3: TestS3, { now, settings }: MartOptions): SinkKind {
+function kindFor(s3: TestS3, { now, settings }: S3MartOptions): SinkKind {
   const environment = {
     S3_BUCKET: s3.bucket,
     S3_ENDPOINT: s3.endpoint,
@@ -146,7 +146,7 @@ function kindFor(s3: TestS3, { now, settings }: MartOptions): SinkKind {
     S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
     ...settings,
   }
-  return s3Kind(readTable(SETTINGS, environment), now ?? (() => new Date()))
+  return s3Kind(readTable(S3_SETTINGS, environment), now ?? (() => new Date()))
 }
 
 /** A run, with its batches numbered and its marks kept as the engine keeps them. */
@@ -199,7 +199,7 @@ export class TestRun {
 
 /** A whole run of one batch. */
 export async function runOnce(
-  mart: TestMart,
+  mart: TestS3Mart,
   rows: readonly TextValues[],
   run = new TestRun(),
 ): Promise<TestRun> {

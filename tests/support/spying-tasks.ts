@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** What a function saw of the processes around it. */
-export interface Seen {
+export interface SpyReport {
   readonly language: 'python' | 'typescript'
   /** When it looked: while its file was loaded, or while it processed rows. */
   readonly phase: 'load' | 'batch'
@@ -109,7 +109,7 @@ export async function writeSpies(folder: string, secret: string): Promise<void> 
 }
 
 /** What they saw since the last call. */
-export async function seenBySpies(folder: string): Promise<Seen[]> {
+export async function seenBySpies(folder: string): Promise<SpyReport[]> {
   const file = join(folder, 'seen.jsonl')
   const text = await readFile(file, 'utf8').catch(() => '')
   await writeFile(file, '')

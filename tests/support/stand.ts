@@ -5,11 +5,11 @@ import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from './builders.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { aRunner, type TestRunner } from './runner.js'
-import { type RunRow, run } from './runs.js'
+import { run, type StoredRun } from './runs.js'
 import { inTurn } from './sample.js'
 
 /** One of the routes of rows, and between which databases. */
-export interface Route {
+export interface StandRoute {
   readonly name: string
   readonly way: 'pushdown' | 'relay' | 'rows'
   readonly sourceConnection: 'src' | null
@@ -17,7 +17,7 @@ export interface Route {
 }
 
 /** Every guarantee of the engine holds on each of them. */
-export const ROUTES: readonly Route[] = [
+export const ROUTES: readonly StandRoute[] = [
   { name: 'pushdown', way: 'pushdown', sourceConnection: null, targetConnection: null },
   { name: 'relay', way: 'relay', sourceConnection: 'src', targetConnection: null },
   { name: 'rows', way: 'rows', sourceConnection: 'src', targetConnection: null },
@@ -31,14 +31,14 @@ export const ROUTES: readonly Route[] = [
 
 /** Databases and a runner for the tests of one route. Each test uses its own tables. */
 export interface Stand {
-  readonly route: Route
+  readonly route: StandRoute
   /** The database with the meta store. */
   readonly main: TestDatabase
   readonly source: TestDatabase
   readonly target: TestDatabase
   readonly runner: TestRunner
   pipeline(spec: Partial<PipelineSpec>): Promise<{ id: string }>
-  run(pipelineId: string): Promise<RunRow>
+  run(pipelineId: string): Promise<StoredRun>
   /** Changes the configuration, as a user with psql would. */
   set(pipelineId: string, column: string, value: unknown): Promise<void>
 }
@@ -50,7 +50,7 @@ export interface StandOptions {
 }
 
 /** The route is known while tests are declared, the stand only while they run. */
-type RouteTests = (stand: () => Stand, route: Route) => void
+type RouteTests = (stand: () => Stand, route: StandRoute) => void
 
 /**
  * The same tests for every route; in `npm test` each file takes the next one, and the first changes with the seed.
@@ -61,7 +61,7 @@ export function onEveryRoute(tests: RouteTests, options: StandOptions = {}): voi
   onRoutes(inTurn(ROUTES, place, options.count), tests, options)
 }
 
-export function onRoutes(routes: readonly Route[], tests: RouteTests, options: StandOptions = {}): void {
+export function onRoutes(routes: readonly StandRoute[], tests: RouteTests, options: StandOptions = {}): void {
   describe.each(routes)('by $name', (route) => {
     let stand: Stand
     beforeAll(async () => {
@@ -73,7 +73,7 @@ export function onRoutes(routes: readonly Route[], tests: RouteTests, options: S
   })
 }
 
-async function aStand(route: Route, { env = {} }: StandOptions): Promise<Stand> {
+async function aStand(route: StandRoute, { env = {} }: StandOptions): Promise<Stand> {
   const main = await aDatabase({ cinema: true })
   const source = route.sourceConnection === null ? main : await aDatabase({ cinema: true })
   const target = route.targetConnection === null ? main : await aDatabase({ migrated: false })

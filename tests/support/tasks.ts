@@ -75,7 +75,7 @@ export function taskSettings(folder: string): Record<string, string> {
 }
 
 /** `columnsOf('id bigint', 'title text')` */
-export function columnsOf(...texts: readonly string[]): Column[] {
+export function columnsOfTexts(...texts: readonly string[]): Column[] {
   return texts.map((text) => {
     const space = text.indexOf(' ')
     return { name: text.slice(0, space), type: text.slice(space + 1), typeOid: 0, base: null, notNull: false }

@@ -3,15 +3,15 @@ import { lastResultOf } from './activity.js'
 import { dataFactsOf } from './data-state.js'
 
 /** The checks of every pipeline. */
-export const CHECKS = ['run', 'fresh', 'compare', 'volume', 'quarantine', 'position'] as const
-export type Check = (typeof CHECKS)[number]
+export const QUALITY_CHECKS = ['run', 'fresh', 'compare', 'volume', 'quarantine', 'position'] as const
+export type QualityCheck = (typeof QUALITY_CHECKS)[number]
 
 /** `unknown`: not enough data yet, which is not a pass. */
-export type Verdict = 'pass' | 'warn' | 'fail' | 'unknown'
+export type QualityVerdict = 'pass' | 'warn' | 'fail' | 'unknown'
 
-export interface Checked {
-  readonly check: Check
-  readonly verdict: Verdict
+export interface QualityResult {
+  readonly check: QualityCheck
+  readonly verdict: QualityVerdict
 }
 
 type Line = Pick<
@@ -28,8 +28,8 @@ type Line = Pick<
   | 'compared'
 >
 
-export function checksOf(line: Line, now: number): readonly Checked[] {
-  const verdicts: Readonly<Record<Check, Verdict>> = {
+export function checksOf(line: Line, now: number): readonly QualityResult[] {
+  const verdicts: Readonly<Record<QualityCheck, QualityVerdict>> = {
     run: runVerdict(line),
     fresh: freshVerdict(line, now),
     compare: compareVerdict(line),
@@ -37,21 +37,21 @@ export function checksOf(line: Line, now: number): readonly Checked[] {
     quarantine: line.quarantined > 0 ? 'warn' : 'pass',
     position: line.last_run === null ? 'unknown' : line.last_run.held_back === null ? 'pass' : 'warn',
   }
-  return CHECKS.map((check) => ({ check, verdict: verdicts[check] }))
+  return QUALITY_CHECKS.map((check) => ({ check, verdict: verdicts[check] }))
 }
 
-function runVerdict({ last_run }: Line): Verdict {
+function runVerdict({ last_run }: Line): QualityVerdict {
   const result = lastResultOf(last_run)
   return result === 'failed' ? 'fail' : result === 'never' ? 'unknown' : 'pass'
 }
 
-function freshVerdict(line: Line, now: number): Verdict {
+function freshVerdict(line: Line, now: number): QualityVerdict {
   const { state } = dataFactsOf(line, now)
   return ({ fresh: 'pass', late: 'warn', stale: 'fail', unknown: 'unknown' } as const)[state]
 }
 
 /** Counts may differ while rows are pending; differing rows are certain unless the mart was written since. */
-function compareVerdict(line: Line): Verdict {
+function compareVerdict(line: Line): QualityVerdict {
   const last = lastComparisonOf(line)
   if (last === null) return 'unknown'
   if (last.comparison.matches) return 'pass'
@@ -61,7 +61,7 @@ function compareVerdict(line: Line): Verdict {
 /** Fewer runs are not enough to know the usual volume. */
 const ENOUGH_RUNS = 4
 
-function volumeVerdict(line: Line, now: number): Verdict {
+function volumeVerdict(line: Line, now: number): QualityVerdict {
   // Quarantined rows hide the other warning; here each has its own line.
   if (dataFactsOf({ ...line, quarantined: 0 }, now).warning === 'no-rows') return 'warn'
   return line.recent.filter(({ status }) => status === 'SUCCESS').length < ENOUGH_RUNS ? 'unknown' : 'pass'
@@ -98,15 +98,15 @@ export function driftOf({ comparison, isDeep }: LastComparison): number {
   return isDeep ? missing + extra + different : Math.abs(source_rows - target_rows)
 }
 
-const WEIGHTS: Readonly<Record<Verdict, number>> = { fail: 100, warn: 10, unknown: 1, pass: 0 }
+const WEIGHTS: Readonly<Record<QualityVerdict, number>> = { fail: 100, warn: 10, unknown: 1, pass: 0 }
 
 /** Higher means more urgent. One failure weighs more than all warnings. */
-export function weightOf(checks: readonly Checked[]): number {
+export function weightOf(checks: readonly QualityResult[]): number {
   return checks.reduce((sum, { verdict }) => sum + WEIGHTS[verdict], 0)
 }
 
 /** The worst of them. */
-export function verdictOf(checks: readonly Checked[]): Verdict {
+export function verdictOf(checks: readonly QualityResult[]): QualityVerdict {
   const order = ['fail', 'warn', 'pass', 'unknown'] as const
   return order.find((verdict) => checks.some((each) => each.verdict === verdict)) ?? 'unknown'
 }

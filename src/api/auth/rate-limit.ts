@@ -1,6 +1,6 @@
 import { VitrinaError } from '../../model/errors.js'
 
-interface Bucket {
+interface TokenBucket {
   left: number
   at: number
 }
@@ -8,24 +8,28 @@ interface Bucket {
 /** Above this number of buckets, full ones are removed. */
 const MOST_BUCKETS = 10_000
 
-interface Meaning {
+interface LimitMeaning {
   /** What is limited. */
   readonly what: string
   /** The setting with the limit; null: none. */
   readonly setting: string | null
 }
 
-const REQUESTS: Meaning = { what: 'requests', setting: 'API_RATE_LIMIT' }
+const REQUESTS: LimitMeaning = { what: 'requests', setting: 'API_RATE_LIMIT' }
 
 /** A token bucket per caller: one minute's worth of requests at once, refilled steadily. */
 export class RateLimit {
   readonly #perMinute: number
   readonly #now: () => number
-  readonly #means: Meaning
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #means: LimitMeaning
+  readonly #buckets = new Map<string, TokenBucket>()
 
   /** `now` in milliseconds, from a monotonic clock. */
-  constructor(perMinute: number, now: () => number = () => performance.now(), means: Meaning = REQUESTS) {
+  constructor(
+    perMinute: number,
+    now: () => number = () => performance.now(),
+    means: LimitMeaning = REQUESTS,
+  ) {
     this.#perMinute = perMinute
     this.#now = now
     this.#means = means
@@ -57,7 +61,7 @@ export class RateLimit {
     return this.#perMinute / 60_000
   }
 
-  #filled(caller: string): Bucket {
+  #filled(caller: string): TokenBucket {
     const now = this.#now()
     const bucket = this.#buckets.get(caller) ?? this.#newBucket(caller, now)
     bucket.left = Math.min(this.#perMinute, bucket.left + (now - bucket.at) * this.#perMs)
@@ -65,7 +69,7 @@ export class RateLimit {
     return bucket
   }
 
-  #newBucket(caller: string, now: number): Bucket {
+  #newBucket(caller: string, now: number): TokenBucket {
     if (this.#buckets.size >= MOST_BUCKETS) this.#forgetFull(now)
     const bucket = { left: this.#perMinute, at: now }
     this.#buckets.set(caller, bucket)
@@ -79,7 +83,7 @@ export class RateLimit {
     if (this.#buckets.size >= MOST_BUCKETS) this.#buckets.clear()
   }
 
-  #limited({ left }: Bucket): VitrinaError {
+  #limited({ left }: TokenBucket): VitrinaError {
     const seconds = Math.max(1, Math.ceil((1 - left) / this.#perMs / 1000))
     const { what, setting } = this.#means
     return new VitrinaError(

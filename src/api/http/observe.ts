@@ -15,7 +15,7 @@ import {
   type Tracer,
 } from '../../telemetry/trace.js'
 import type { Api } from '../schemas/type-provider.js'
-import { pathOf } from './problem.js'
+import { requestPath } from './problem.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -58,7 +58,7 @@ export function observeRequests(app: Api, { log, meter, tracer = NO_TRACER }: Ob
   app.addHook('onResponse', async (request, reply) => {
     request.events.answered({
       method: request.method,
-      path: pathOf(request),
+      path: requestPath(request),
       route: request.routeOptions.url ?? 'unknown',
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
@@ -78,7 +78,7 @@ function spanOf(request: FastifyRequest, parent: TraceContext | null): SpanStart
   const attributes = {
     'http.request.method': request.method,
     'http.route': route,
-    'url.path': pathOf(request),
+    'url.path': requestPath(request),
     'vitrina.request.id': request.id,
   }
   return { name: `${request.method} ${route}`, kind: 'server', parent, attributes }

@@ -44,7 +44,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown
   return reply
     .code(failure.status)
     .type('application/problem+json')
-    .send(JSON.stringify(toProblem({ id: request.id, path: pathOf(request) }, failure)))
+    .send(JSON.stringify(toProblem({ id: request.id, path: requestPath(request) }, failure)))
 }
 
 /** The id of the request in the log, and the requested path. */
@@ -73,6 +73,6 @@ function shownError({ field, code, message }: FieldError): FieldError {
 }
 
 /** Without the query, which may contain data that must not be repeated. */
-export function pathOf(request: FastifyRequest): string {
+export function requestPath(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '/'
 }

@@ -7,7 +7,7 @@ import { runRequestedWire } from '../schemas/control.js'
 import { previewWire, reconcileWire, validationWire } from '../schemas/inspect.js'
 import { pipelineWire } from '../schemas/pipeline.js'
 import { runWire } from '../schemas/run.js'
-import { problemWire } from './document.js'
+import { problemWire } from './openapi-document.js'
 
 type Json = Record<string, unknown>
 

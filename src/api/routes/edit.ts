@@ -61,7 +61,7 @@ export function editRoutes(app: Api, edit: EditService): void {
       const pipeline = await create()
       request.events.configured('pipeline.create', pipeline)
       reply.code(201).header('location', pipelineUrl(pipeline.id))
-      return answer(reply, pipeline)
+      return answerWithPipeline(reply, pipeline)
     },
   )
 
@@ -91,7 +91,7 @@ export function editRoutes(app: Api, edit: EditService): void {
         if (request.query.dry_run) return dryRunToWire(await edit.dryRun(patch))
         const pipeline = await patch()
         request.events.configured('pipeline.change', pipeline)
-        return answer(reply, pipeline)
+        return answerWithPipeline(reply, pipeline)
       },
     })
 
@@ -135,7 +135,7 @@ function switchRoutes(app: Api, edit: EditService): void {
       async (request, reply) => {
         const pipeline = await edit.setEnabled(editOf(request), enabled)
         request.events.configured(`pipeline.${verb}`, pipeline)
-        return answer(reply, pipeline)
+        return answerWithPipeline(reply, pipeline)
       },
     )
 }
@@ -191,7 +191,7 @@ export function mannerOf({ dry_run, take_over, managed_by }: MannerQuery): EditM
   return { dryRun: dry_run, takeOver: take_over, from: managed_by }
 }
 
-export function answer(reply: FastifyReply, pipeline: Pipeline): PipelineWire {
+export function answerWithPipeline(reply: FastifyReply, pipeline: Pipeline): PipelineWire {
   reply.header('etag', etag(pipeline))
   return pipelineToWire(pipeline)
 }

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Page } from '../../ports/catalog.js'
 
 /** The canonical prefix. Links in responses always have it, whichever way the request was made. */
-export const PREFIX = '/api/v1'
+export const API_PREFIX = '/api/v1'
 
-export const pipelineUrl = (id: string) => `${PREFIX}/pipelines/${id}`
-export const runUrl = (id: string) => `${PREFIX}/runs/${id}`
-export const statusUrl = (pipelineId: string) => `${PREFIX}/pipelines/${pipelineId}/status`
+export const pipelineUrl = (id: string) => `${API_PREFIX}/pipelines/${id}`
+export const runUrl = (id: string) => `${API_PREFIX}/runs/${id}`
+export const statusUrl = (pipelineId: string) => `${API_PREFIX}/pipelines/${pipelineId}/status`
 
 /** The version of a configuration, in the format of If-Match. */
 export const etag = ({ configVersion }: { configVersion: number }) => `"${configVersion}"`

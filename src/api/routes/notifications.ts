@@ -20,7 +20,7 @@ import { plainPage } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { NotificationService } from '../services/notifications.js'
-import { PREFIX, pageToWire } from './links.js'
+import { API_PREFIX, pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'notifications'
@@ -49,7 +49,7 @@ function ruleRoutes(app: Api, notifications: NotificationService): void {
     },
     async (request, reply) => {
       const made = await notifications.create(ruleSpecOf(request.body), authorOf(request))
-      reply.code(201).header('location', `${PREFIX}/notifications/${made.id}`)
+      reply.code(201).header('location', `${API_PREFIX}/notifications/${made.id}`)
       return ruleToWire(made)
     },
   )

@@ -28,12 +28,12 @@ const ROW_LINKS = {
 }
 
 export function quarantineRoutes(app: Api, quarantine: QuarantineService): void {
-  pipelineRoutes(app, quarantine)
+  pipelineQuarantineRoutes(app, quarantine)
   fleetRoutes(app, quarantine)
 }
 
 /** The rows of one pipeline. */
-function pipelineRoutes(app: Api, quarantine: QuarantineService): void {
+function pipelineQuarantineRoutes(app: Api, quarantine: QuarantineService): void {
   app.get(
     '/pipelines/:id/quarantine',
     {

@@ -1,8 +1,8 @@
 import { collectRoutes } from '../openapi/collect.js'
-import { openApiDocument } from '../openapi/document.js'
-import { referencePage } from '../openapi/page.js'
+import { openApiDocument } from '../openapi/openapi-document.js'
+import { referencePage } from '../openapi/reference-page.js'
 import type { Api } from '../schemas/type-provider.js'
-import { PREFIX } from './links.js'
+import { API_PREFIX } from './links.js'
 
 const POLICY =
   "default-src 'none'; style-src 'sha256-%'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -11,7 +11,7 @@ const POLICY =
  * The reference, for programs and for people. It contains no secrets, and a browser cannot send a token with a page.
  */
 export function referenceRoutes(app: Api, version: string): void {
-  const routes = collectRoutes(app, PREFIX)
+  const routes = collectRoutes(app, API_PREFIX)
   const config = { access: 'open' as const, quiet: true }
   // Once all routes are registered it never changes, and anyone may read it.
   const reference = once(() => openApiDocument(routes, version))

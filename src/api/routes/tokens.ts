@@ -9,7 +9,7 @@ import { newTokenWire, rotationInput, tokenInput, tokenPage, tokenToWire } from 
 import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
 import type { TokenService } from '../services/tokens.js'
-import { PREFIX, pageToWire } from './links.js'
+import { API_PREFIX, pageToWire } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'access'
@@ -29,7 +29,7 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
       const { name, role, expires_at: expiresAt = null } = request.body
       const { token, value } = await tokens.create({ name, role, expiresAt }, authorOf(request))
       request.events.accessChanged('token.create', token.name, token.role)
-      reply.code(201).header('location', `${PREFIX}/tokens/${token.id}`)
+      reply.code(201).header('location', `${API_PREFIX}/tokens/${token.id}`)
       return { ...tokenToWire(token), token: value }
     },
   )

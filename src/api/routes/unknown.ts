@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { VitrinaError } from '../../model/errors.js'
-import { pathOf, sendProblem } from '../http/problem.js'
+import { requestPath, sendProblem } from '../http/problem.js'
 import type { Api } from '../schemas/type-provider.js'
 
 interface Known {
@@ -27,7 +27,7 @@ export class UnknownRoutes {
   answerOpen(app: Api): void {
     app.addHook('onRequest', async (request, reply) => {
       if (!request.is404) return
-      const routes = this.#at(pathOf(request))
+      const routes = this.#at(requestPath(request))
       if (routes.length > 0 && routes.every(({ isOpen }) => isOpen)) return this.#answer(request, reply)
     })
   }
@@ -43,7 +43,7 @@ export class UnknownRoutes {
 
   /** `PATCH /pipelines/overview` does not change a pipeline with the id "overview". */
   #isMistaken(request: FastifyRequest): boolean {
-    return this.#known.get(pathOf(request))?.methods.has(request.method) === false
+    return this.#known.get(requestPath(request))?.methods.has(request.method) === false
   }
 
   /** A path that equals a route literally is not matched as a pattern. */
@@ -54,7 +54,7 @@ export class UnknownRoutes {
   }
 
   #answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const path = pathOf(request)
+    const path = requestPath(request)
     const allowed = [...new Set(this.#at(path).flatMap(({ methods }) => [...methods]))]
     if (allowed.length === 0) return sendProblem(request, reply, { status: 404, error: notFound(path) })
     reply.header('allow', allowed.join(', '))

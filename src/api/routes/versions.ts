@@ -6,7 +6,7 @@ import { ownerQuery, pipelineWire } from '../schemas/pipeline.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { EditService } from '../services/edit.js'
 import type { PipelineService } from '../services/pipelines.js'
-import { answer, editOf, mannerOf } from './edit.js'
+import { answerWithPipeline, editOf, mannerOf } from './edit.js'
 import { pageToWire } from './links.js'
 import { rule } from './rule.js'
 
@@ -71,7 +71,7 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
         resetCheckpoint,
       )
       request.events.configured('pipeline.restore', pipeline)
-      return answer(reply, pipeline)
+      return answerWithPipeline(reply, pipeline)
     },
   )
 }

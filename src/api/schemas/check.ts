@@ -8,7 +8,7 @@ import {
   OVER,
   overOf,
 } from '../../model/check.js'
-import { pageOf, pageQuery } from './page.js'
+import { pageQuery, pageSchema } from './page.js'
 
 const STATUSES = [...CHECK_STATUSES, 'unknown'] as const
 const status = z
@@ -58,7 +58,7 @@ export const checkStateWire = z
   .meta({ id: 'CheckState' })
 
 export const checkList = z.object({ items: z.array(checkStateWire).describe('The checks in their order.') })
-export const checkPage = pageOf(checkStateWire)
+export const checkPage = pageSchema(checkStateWire)
 export const listChecksQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(STATUSES).optional().describe('Only checks whose last result has this status.'),

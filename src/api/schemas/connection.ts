@@ -65,11 +65,11 @@ export function connectionsToWire({
   return {
     looked_at: at.toISOString(),
     looked_by: { process: 'api', host, pid },
-    items: connections.map(toWire),
+    items: connections.map(connectionToWire),
   }
 }
 
-function toWire(connection: KnownConnection): z.infer<typeof connectionWire> {
+function connectionToWire(connection: KnownConnection): z.infer<typeof connectionWire> {
   return {
     name: connection.name,
     kind: connection.kind,

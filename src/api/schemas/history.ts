@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AuditEntry, FleetRunner, PipelineVersion } from '../../model/history.js'
 import { text } from '../../model/text.js'
 import { moment } from './moment.js'
-import { pageOf, pageQuery } from './page.js'
+import { pageQuery, pageSchema } from './page.js'
 import { toWire } from './to-wire.js'
 
 const when = (what: string) => z.string().describe(`When ${what}.`)
@@ -19,7 +19,7 @@ export const versionWire = z
     diff,
   })
   .meta({ id: 'PipelineVersion' })
-export const versionPage = pageOf(versionWire)
+export const versionPage = pageSchema(versionWire)
 
 export function versionToWire({
   version,
@@ -78,7 +78,7 @@ const auditWire = z.object({
   diff: z.record(z.string(), z.unknown()).describe('What changed.'),
   request_id: z.string().nullable().describe('The request that did it.'),
 })
-export const auditPage = pageOf(auditWire)
+export const auditPage = pageSchema(auditWire)
 
 export function auditToWire(entry: AuditEntry) {
   return toWire(auditWire, entry, { id: String(entry.id) })

@@ -141,13 +141,13 @@ export function profileToWire({ profile, ...kept }: KeptProfile) {
     {
       target_table: kept.target,
       columns: profile.columns.map((one) => toWire(columnProfile, one)),
-      suggested_checks: profile.suggestedChecks.map(checkToWire),
+      suggested_checks: profile.suggestedChecks.map(suggestedCheckToWire),
     },
   )
 }
 
 /** In the order in which people write the fields; jsonb has its own. */
-function checkToWire({ name, type, column, values, min, max, ...rest }: SuggestedCheck) {
+function suggestedCheckToWire({ name, type, column, values, min, max, ...rest }: SuggestedCheck) {
   return {
     name,
     type,

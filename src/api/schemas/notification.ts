@@ -12,7 +12,7 @@ import { isZone } from '../../model/schedule.js'
 import { line } from '../../model/text.js'
 import { CHANNEL_TYPES } from '../../ports/channels.js'
 import type { KnownChannel, TestOutcome } from '../services/notifications.js'
-import { pageOf } from './page.js'
+import { pageSchema } from './page.js'
 import { toWire } from './to-wire.js'
 
 const HOUR = 3_600
@@ -102,7 +102,7 @@ const ruleWire = z
   .meta({ id: 'NotificationRule' })
 
 export { ruleWire }
-export const rulesWire = pageOf(ruleWire)
+export const rulesWire = pageSchema(ruleWire)
 
 const channelWire = z
   .object({
@@ -133,7 +133,7 @@ const deadWire = z
     died_at: z.string().describe('When it was given up.'),
   })
   .meta({ id: 'DeadNotification' })
-export const deadPage = pageOf(deadWire)
+export const deadPage = pageSchema(deadWire)
 
 export const testInput = z.strictObject({
   channel: z.string().min(1).max(63).describe('The name of a configured channel.').meta({ example: 'ops' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
 import type { PipelineLines } from '../services/pipelines.js'
-import { pageOf, pageQueryUpTo } from './page.js'
+import { pageQueryUpTo, pageSchema } from './page.js'
 import { listPipelinesQuery } from './pipeline.js'
 import { heldBackWire } from './run.js'
 import { toWire } from './to-wire.js'
@@ -126,7 +126,7 @@ const summaryWire = z
   })
   .meta({ id: 'FleetSummary' })
 
-export const overviewWire = pageOf(lineWire).extend({
+export const overviewWire = pageSchema(lineWire).extend({
   summary: summaryWire.describe('The totals of all pipelines, regardless of the filter.'),
 })
 

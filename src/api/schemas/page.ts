@@ -33,7 +33,7 @@ export function pageQueryUpTo(most: number) {
 export const pageQuery = pageQueryUpTo(MAX_PAGE)
 export const plainPage = z.strictObject(pageQuery)
 
-export function pageOf<T extends z.ZodType>(item: T) {
+export function pageSchema<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item).describe('The items of this page.'),
     next_cursor: z.string().nullable().describe('Send it as cursor to get the next page; null at the end.'),

@@ -8,7 +8,7 @@ import { text } from '../../model/text.js'
 import type { State } from '../../ports/catalog.js'
 import type { DryRunResult } from '../services/dry-run.js'
 import { PIPELINE_EXAMPLE } from './examples.js'
-import { flag, pageOf, pageQuery } from './page.js'
+import { flag, pageQuery, pageSchema } from './page.js'
 import { pipelineFields } from './pipeline-input.js'
 import { FIELD_RESPONSES } from './pipeline-responses.js'
 import { toWire } from './to-wire.js'
@@ -76,7 +76,7 @@ export function dryRunToWire({ pipeline, changes, checkpoint }: DryRunResult): z
   return { ...pipelineToWire(pipeline), dry_run: { changes, checkpoint } }
 }
 
-export const pipelinePage = pageOf(pipelineWire)
+export const pipelinePage = pageSchema(pipelineWire)
 
 /** `tag=heavy&tag=reports`, or `tag=heavy,reports` for people who type it. */
 const tags = z

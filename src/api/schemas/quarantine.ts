@@ -4,7 +4,7 @@ import { QUARANTINE_STATUSES, type QuarantinedRow } from '../../model/history.js
 import type { RowChoice, Settled, UnsettledRow } from '../../ports/quarantine-store.js'
 import type { HeldRows } from '../services/quarantine.js'
 import { quarantinedFor } from '../services/server-messages.js'
-import { pageOf, pageQuery } from './page.js'
+import { pageQuery, pageSchema } from './page.js'
 import { toWire } from './to-wire.js'
 
 const MOST_ROWS = 1_000
@@ -39,7 +39,7 @@ export const quarantinedWire = z
     settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
   })
   .meta({ id: 'QuarantinedRow' })
-export const quarantinePage = pageOf(quarantinedWire)
+export const quarantinePage = pageSchema(quarantinedWire)
 export const replayWire = quarantinedWire.extend({
   replay_run_id: z
     .string()

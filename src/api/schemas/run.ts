@@ -5,7 +5,7 @@ import { RUN_STATUSES } from '../../model/status.js'
 import type { RunStory } from '../services/runs.js'
 import { RUN_EXAMPLE } from './examples.js'
 import { moment } from './moment.js'
-import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
+import { flag, pageQuery, pageQueryUpTo, pageSchema } from './page.js'
 import { toWire } from './to-wire.js'
 import { waitTime } from './wait-time.js'
 
@@ -90,7 +90,7 @@ export const runWire = z
   .meta({ id: 'Run', examples: [RUN_EXAMPLE] })
 export type RunWire = z.infer<typeof runWire>
 
-export const runPage = pageOf(runWire)
+export const runPage = pageSchema(runWire)
 /** `status=FAILED&status=CANCELLED`, or `status=FAILED,CANCELLED` for people who type it. */
 const statuses = z
   .union([z.string(), z.array(z.string()).max(20)])
@@ -137,7 +137,7 @@ export const batchWire = z
   })
   .meta({ id: 'Batch' })
 
-export const batchPage = pageOf(batchWire)
+export const batchPage = pageSchema(batchWire)
 
 const partWire = z
   .object({
@@ -161,7 +161,7 @@ const partWire = z
   })
   .meta({ id: 'Part' })
 
-export const partPage = pageOf(partWire)
+export const partPage = pageSchema(partWire)
 
 const logFilter = {
   errors_only: flag().optional().describe('Only warnings and errors.'),
@@ -205,7 +205,7 @@ const logLineWire = z
     fields: z.record(z.string(), z.unknown()).describe('The fields of the line.'),
   })
   .meta({ id: 'LogLine' })
-export const logPage = pageOf(logLineWire)
+export const logPage = pageSchema(logLineWire)
 
 export function logLineToWire(line: RunLogLine) {
   return toWire(logLineWire, line)

@@ -3,7 +3,7 @@ import { mayActAs, ROLES } from '../../model/access.js'
 import type { ListedSession } from '../../ports/session-store.js'
 import { ADMINISTRATOR_ID, type Caller } from '../auth/identity.js'
 import type { PipelineRules } from '../services/pipeline-rules.js'
-import { flag, pageOf, pageQuery } from './page.js'
+import { flag, pageQuery, pageSchema } from './page.js'
 import { toWire } from './to-wire.js'
 
 const secret = z.string().min(1).max(500)
@@ -82,7 +82,7 @@ const listedWire = z
       .describe('The session whose code opened it, and with which it ends; null: a token opened it.'),
   })
   .meta({ id: 'BrowserSession' })
-export const sessionsPage = pageOf(listedWire)
+export const sessionsPage = pageSchema(listedWire)
 
 export function listedToWire(session: ListedSession, current: string | null) {
   return toWire(listedWire, session, {

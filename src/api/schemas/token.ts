@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ROLES, type Token } from '../../model/access.js'
 import { line } from '../../model/text.js'
-import { pageOf } from './page.js'
+import { pageSchema } from './page.js'
 import { toWire } from './to-wire.js'
 
 /** Far beyond any useful date; a year with five digits is a typing error. */
@@ -47,7 +47,7 @@ const tokenWire = z
     last_used_from: z.string().nullable().describe('The address that it was last used from.'),
   })
   .meta({ id: 'Token' })
-export const tokenPage = pageOf(tokenWire)
+export const tokenPage = pageSchema(tokenWire)
 export const newTokenWire = tokenWire.extend({
   token: z.string().describe('The value. It is shown once and not stored.'),
 })

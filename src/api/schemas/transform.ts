@@ -13,14 +13,14 @@ const transformWire = z.object({
   drops: z.array(z.string()).describe('Columns that it removes.'),
 })
 
-const problemWire = z.object({
+const transformProblemWire = z.object({
   file: z.string().describe('The file or the folder.'),
   message: z.string().describe('What is wrong with it.'),
 })
 
 export const transformListWire = z.object({
   items: z.array(transformWire).describe('Ordered by name.'),
-  problems: z.array(problemWire).describe('Files that could not be loaded, duplicate names.'),
+  problems: z.array(transformProblemWire).describe('Files that could not be loaded, duplicate names.'),
 })
 
 export function transformListToWire({ items, problems }: TransformList): z.infer<typeof transformListWire> {

@@ -9,7 +9,7 @@ export interface CheckLimits {
   readonly waitingPerSlot?: number
 }
 
-interface Waiting {
+interface WaitingCheck {
   readonly caller: string
   readonly admit: () => void
 }
@@ -27,7 +27,7 @@ const WAITING_PER_SLOT = 4
 export class CheckSlots {
   readonly #limits: CheckLimits
   readonly #byCaller = new Map<string, number>()
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: WaitingCheck[] = []
   #total = 0
 
   constructor(limits: CheckLimits) {
@@ -55,7 +55,7 @@ export class CheckSlots {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
         reject(refusal)
       }, timeoutMs)
-      const waiting: Waiting = {
+      const waiting: WaitingCheck = {
         caller,
         admit: () => {
           clearTimeout(timer)

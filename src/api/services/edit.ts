@@ -25,7 +25,7 @@ export interface EditRequest extends EditManner {
   readonly ifMatch?: string
 }
 
-interface Change {
+interface EditedPipeline {
   readonly action: string
   readonly draftOf: (current: Pipeline) => PipelineDraft
   readonly resetCheckpoint?: boolean | undefined
@@ -114,7 +114,7 @@ export class EditService {
 
   async remove({ id, author, ifMatch, ...manner }: EditRequest): Promise<void> {
     const check = (current: Pipeline) => {
-      requireVersion(current, ifMatch)
+      requireConfigVersion(current, ifMatch)
       managerAfter(current, manner)
       if (isRunning(current)) throw busy(current, 'it cannot be deleted now')
     }
@@ -151,7 +151,7 @@ export class EditService {
 
   async #change(
     { id, author, ifMatch, dryRun }: EditRequest,
-    { action, draftOf, resetCheckpoint: requested }: Change,
+    { action, draftOf, resetCheckpoint: requested }: EditedPipeline,
   ): Promise<Pipeline> {
     const before = await this.#pipelines.get(id)
     const draft = draftOf(before)
@@ -159,14 +159,14 @@ export class EditService {
     const isReadAgain = readsOtherwise(before, wanted)
     if (isReadAgain) {
       // Neither is worth querying the source if the change is rejected anyway.
-      requireVersion(before, ifMatch)
+      requireConfigVersion(before, ifMatch)
       refuseWhileRunning(before, draft)
       await this.#requireSavable(wanted)
     }
     if (claimsTarget(wanted, before)) await this.#requireOwnTarget(before.id, wanted)
     if (dryRun && wanted.name !== before.name) await this.#requireFree(wanted.name)
     const decide = (current: Pipeline, hasCheckpoint: boolean) => {
-      requireVersion(current, ifMatch)
+      requireConfigVersion(current, ifMatch)
       const draft = draftOf(current)
       refuseWhileRunning(current, draft)
       if (dryRun)
@@ -266,7 +266,7 @@ function readResetCheckpoint(raw: unknown): boolean | undefined {
 }
 
 /** The header requires quotes; scripts often omit them. */
-function requireVersion({ name, configVersion }: Pipeline, ifMatch: string | undefined): void {
+function requireConfigVersion({ name, configVersion }: Pipeline, ifMatch: string | undefined): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return
   const wanted = ifMatch.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'))
   if (wanted.includes(String(configVersion))) return

@@ -4,7 +4,7 @@ import type { NotificationStore } from '../../ports/notification-store.js'
 
 const EVERY_MS = 10 * 60_000
 
-interface Stores {
+interface HousekeepingStores {
   readonly journal: Journal
   readonly notifications: Pick<NotificationStore, 'forgetNotifications'>
   readonly checks: Pick<CheckStore, 'forgetResults'>
@@ -21,12 +21,12 @@ export interface Retention {
  * Several APIs may do so at once: deleting twice is harmless.
  */
 export class Housekeeping {
-  readonly #stores: Stores
+  readonly #stores: HousekeepingStores
   readonly #retention: Retention
   #timer: NodeJS.Timeout | null = null
   #work: Promise<void> = Promise.resolve()
 
-  constructor(stores: Stores, retention: Retention) {
+  constructor(stores: HousekeepingStores, retention: Retention) {
     this.#stores = stores
     this.#retention = retention
   }

@@ -5,7 +5,7 @@ export interface PlaceLimits {
   readonly perToken: number
 }
 
-interface Meaning {
+interface PlaceMeaning {
   /** What a place is for, in the plural. */
   readonly what: string
   readonly remedy: string
@@ -19,11 +19,11 @@ const RETRY_AFTER_SECONDS = 10
 /** Responses that stay open: how many at the same time, in total and per caller. */
 export class Places {
   readonly #limits: PlaceLimits
-  readonly #means: Meaning
+  readonly #means: PlaceMeaning
   readonly #byCaller = new Map<string, number>()
   #total = 0
 
-  constructor(limits: PlaceLimits, means: Meaning) {
+  constructor(limits: PlaceLimits, means: PlaceMeaning) {
     this.#limits = limits
     this.#means = means
   }

@@ -42,7 +42,7 @@ export function printFields(fields: Readonly<Record<string, Cell>>): void {
 }
 
 /** To the second; `--json` has the microseconds. */
-export function moment(at: string | null | undefined): string | null {
+export function momentText(at: string | null | undefined): string | null {
   return at ? `${at.slice(0, 19).replace('T', ' ')}Z` : null
 }
 

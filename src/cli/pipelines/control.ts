@@ -4,7 +4,7 @@ import { print } from '../output/print.js'
 import { serverCommand } from '../program/command.js'
 import { cancelRun, forceOption } from '../runs.js'
 import type { ServerFlags } from '../server/connection.js'
-import { pathOf } from '../server/find-pipeline.js'
+import { pipelinePath } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 
 type Flags = ServerFlags & FormatFlags
@@ -39,7 +39,7 @@ function addPause(pipelines: Command): void {
     .addOption(jsonOption())
     .action(async (name: string, flags: Flags) => {
       const server = await openServer(flags)
-      const params = await pathOf(server, name)
+      const params = await pipelinePath(server, name)
       const answer = await server.ask(server.api.POST('/pipelines/{id}/pause', { params }))
       if (isData(flags)) printData(answer, flags)
       else print(`${name} is ${answer.status}.`)
@@ -58,7 +58,7 @@ function addSwitch(pipelines: Command, verb: 'enable' | 'disable'): void {
     .addOption(jsonOption())
     .action(async (name: string, flags: Flags) => {
       const server = await openServer(flags)
-      const params = await pathOf(server, name)
+      const params = await pipelinePath(server, name)
       const answer = await server.ask(server.api.POST(`/pipelines/{id}/${verb}`, { params }))
       if (isData(flags)) printData(answer, flags)
       else print(`${answer.name} is ${answer.enabled ? 'enabled' : 'disabled'}.`)

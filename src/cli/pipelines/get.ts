@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type FormatFlags, isData, printData } from '../output/format.js'
 import { print } from '../output/print.js'
-import { moment, printFields, printTable } from '../output/print-table.js'
+import { momentText, printFields, printTable } from '../output/print-table.js'
 import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
@@ -42,8 +42,8 @@ function printPipeline({
     after: Array.isArray(after) ? after.join(', ') : after,
     checks: checks.map(({ name }) => name).join(', '),
     engine_options: JSON.stringify(engine_options),
-    created_at: moment(created_at),
-    updated_at: moment(updated_at),
+    created_at: momentText(created_at),
+    updated_at: momentText(updated_at),
   })
   if (tasks.length === 0) return
   print()

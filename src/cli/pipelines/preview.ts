@@ -5,7 +5,7 @@ import { detail } from '../output/print.js'
 import { printTable } from '../output/print-table.js'
 import { allowEnvOption, readingCommand, wholeNumber } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
-import { pathOf } from '../server/find-pipeline.js'
+import { pipelinePath } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
 import type { Preview } from '../server/wire.js'
 import { readOne } from './fields.js'
@@ -49,7 +49,7 @@ async function read(
 ): Promise<Preview> {
   const query = { limit }
   if (path === undefined) {
-    const params = { ...(await pathOf(server, name)), query }
+    const params = { ...(await pipelinePath(server, name)), query }
     return server.ask(server.api.POST('/pipelines/{id}/preview', { params }))
   }
   const file = await readOne(path, { allowEnv })

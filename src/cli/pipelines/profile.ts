@@ -6,7 +6,7 @@ import { printTable } from '../output/print-table.js'
 import { machineText } from '../output/terminal-text.js'
 import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
-import { pathOf } from '../server/find-pipeline.js'
+import { pipelinePath } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import type { Profile } from '../server/wire.js'
 
@@ -30,7 +30,7 @@ export function addProfile(pipelines: Command): void {
 
 async function profile(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
-  const params = { ...(await pathOf(server, name)), query: { refresh: flags.refresh ?? false } }
+  const params = { ...(await pipelinePath(server, name)), query: { refresh: flags.refresh ?? false } }
   const found = await server.ask(server.api.GET('/pipelines/{id}/profile', { params }))
   if (isData(flags)) return printData(flags.checks ? found.suggested_checks : found, flags)
   if (flags.checks) {

@@ -3,7 +3,7 @@ import { type Format, formatOption, isData, jsonOption, printData } from '../out
 import { print } from '../output/print.js'
 import { serverCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
-import { pathOf } from '../server/find-pipeline.js'
+import { pipelinePath } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 
 interface Flags extends ServerFlags {
@@ -31,7 +31,7 @@ async function reset(name: string, flags: Flags): Promise<void> {
     ...(flags.toKey === undefined ? {} : { last_processed_key: flags.toKey }),
     ...(flags.toId === undefined ? {} : { last_processed_id: flags.toId }),
   }
-  const params = await pathOf(server, name)
+  const params = await pipelinePath(server, name)
   const state = await server.ask(server.api.POST('/pipelines/{id}/reset', { params, body }))
   if (isData(flags)) return printData(state, flags)
   const to = state.last_processed_key === null ? 'the start' : state.last_processed_key

@@ -4,7 +4,7 @@ import { detail } from '../output/print.js'
 import { printTable } from '../output/print-table.js'
 import { readingCommand, wholeNumber } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
-import { pathOf } from '../server/find-pipeline.js'
+import { pipelinePath } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 
 interface Flags extends ServerFlags {
@@ -43,7 +43,7 @@ async function rows(name: string, flags: Flags): Promise<void> {
     ...(filter === undefined ? {} : { filter }),
     ...(cursor === undefined ? {} : { cursor }),
   }
-  const params = { ...(await pathOf(server, name)), query }
+  const params = { ...(await pipelinePath(server, name)), query }
   const page = await server.ask(server.api.GET('/pipelines/{id}/rows', { params }))
   if (isData(flags)) return printData(flags.output === 'ndjson' ? { items: page.rows } : page, flags)
   printTable(

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { type FormatFlags, isData, printData } from '../output/format.js'
-import { duration, moment, printFields } from '../output/print-table.js'
+import { duration, momentText, printFields } from '../output/print-table.js'
 import { readingCommand } from '../program/command.js'
 import type { ServerFlags } from '../server/connection.js'
-import { pathOf } from '../server/find-pipeline.js'
+import { pipelinePath } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { describeRun } from '../server/watch-run.js'
 import type { Freshness, Run, Status } from '../server/wire.js'
@@ -30,7 +30,7 @@ export function addStatus(pipelines: Command): void {
 
 async function status(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
-  const params = await pathOf(server, name)
+  const params = await pipelinePath(server, name)
   const answer = await server.ask(server.api.GET('/pipelines/{id}/status', { params }))
   if (isData(flags)) return printData(answer, flags)
   printFields({
@@ -49,16 +49,16 @@ async function status(name: string, flags: Flags): Promise<void> {
 
 async function freshness(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
-  const params = await pathOf(server, name)
+  const params = await pipelinePath(server, name)
   const answer = await server.ask(server.api.GET('/pipelines/{id}/freshness', { params }))
   if (isData(flags)) return printData(answer, flags)
   const span = (seconds: number | null) => (seconds === null ? null : duration(seconds * 1000))
   printFields({
-    'data as of': answer.data_as_of === null ? 'never loaded' : moment(answer.data_as_of),
+    'data as of': answer.data_as_of === null ? 'never loaded' : momentText(answer.data_as_of),
     age: span(answer.age_seconds),
     'may become': span(answer.budget_seconds) ?? 'no limit',
     'needed by': answer.needed_by === null ? null : `${answer.needed_by}, ${span(answer.needed_seconds)}`,
-    'next run': answer.due_at === null ? null : moment(answer.due_at),
+    'next run': answer.due_at === null ? null : momentText(answer.due_at),
     'too old': answer.breached ? 'yes' : 'no',
     cause:
       answer.cause === null ? null : `${answer.cause.code}: ${answer.cause.detail}\n${answer.cause.hint}`,
@@ -73,10 +73,10 @@ function heldBackLine({ reason, pid, age_seconds }: NonNullable<Freshness['held_
 
 async function state(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
-  const params = await pathOf(server, name)
+  const params = await pipelinePath(server, name)
   const answer = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
   if (isData(flags)) return printData(answer, flags)
-  printFields({ ...answer, updated_at: moment(answer.updated_at) })
+  printFields({ ...answer, updated_at: momentText(answer.updated_at) })
 }
 
 function dueLine(due: Status['due']): string | null {
@@ -84,7 +84,7 @@ function dueLine(due: Status['due']): string | null {
   const reason =
     due.changed.length === 0 ? 'requested together with others' : `changed: ${due.changed.join(', ')}`
   const waiting = due.waiting === null ? [] : [due.waiting.detail, due.waiting.hint]
-  return [`since ${moment(due.since)}, ${reason}`, ...waiting].join('\n')
+  return [`since ${momentText(due.since)}, ${reason}`, ...waiting].join('\n')
 }
 
 function runLine(run: Run | null): string | null {

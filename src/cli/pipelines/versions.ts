@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Format, formatOption, isData, jsonOption, printData } from '../output/format.js'
 import { print } from '../output/print.js'
-import { moment } from '../output/print-table.js'
+import { momentText } from '../output/print-table.js'
 import { serverCommand } from '../program/command.js'
 import { listCommand } from '../program/list-command.js'
 import type { ServerFlags } from '../server/connection.js'
@@ -25,7 +25,7 @@ export function addVersions(pipelines: Command): void {
     pages: { of: 'versions', limit: 20 },
     columns: {
       version: ({ version }) => version,
-      at: ({ at }) => moment(at),
+      at: ({ at }) => momentText(at),
       author: ({ author }) => author,
       changed: ({ diff }) => Object.keys(diff).join(', '),
     },

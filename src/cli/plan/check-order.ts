@@ -2,8 +2,8 @@ import type { FilePipeline } from '../../config/pipeline-file.js'
 import type { FileMistake } from '../../config/source-text.js'
 import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
-import type { Normalise } from './changes.js'
 import type { Plan } from './plan.js'
+import type { Normalise } from './planned-changes.js'
 
 /** The fields that decide what a pipeline fills and what it follows. */
 const ORDERING: ReadonlySet<string> = new Set([

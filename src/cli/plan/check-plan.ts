@@ -5,8 +5,8 @@ import { fileMistakes } from '../files/mistakes.js'
 import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
 import type { Fields, Validation } from '../server/wire.js'
-import type { Normalise, PlannedChange } from './changes.js'
 import type { Plan } from './plan.js'
+import type { Normalise, PlannedChange } from './planned-changes.js'
 
 /** Changes that cannot make a query or a target invalid. */
 const HARMLESS: readonly string[] = fieldsThatChange('always')

@@ -2,7 +2,7 @@ import { fieldsThatChange } from '../../model/pipeline-fields.js'
 import { isHeld } from '../../model/status.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
-import type { PlannedChange } from './changes.js'
+import type { PlannedChange } from './planned-changes.js'
 
 /** What a checkpoint depends on: the rows of one query in one order, written to one place. */
 const CHECKPOINT_FIELDS: readonly string[] = [...fieldsThatChange('checkpoint'), 'tasks']

@@ -2,8 +2,8 @@ import type { FilePipeline } from '../../config/pipeline-file.js'
 import { listPipelines } from '../server/find-pipeline.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
-import { type Normalise, type PlannedChange, plannedChanges } from './changes.js'
 import { impactOf } from './impact.js'
+import { type Normalise, type PlannedChange, plannedChanges } from './planned-changes.js'
 import type { RulePlan } from './rule-plan.js'
 
 export interface Update {

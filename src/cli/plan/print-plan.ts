@@ -1,7 +1,7 @@
 import { bad, bold, dim, good, print } from '../output/print.js'
-import type { PlannedChange } from './changes.js'
 import { lineDiff } from './line-diff.js'
 import type { Plan } from './plan.js'
+import type { PlannedChange } from './planned-changes.js'
 import type { RulePlan } from './rule-plan.js'
 
 /** The planned changes, pipeline by pipeline and field by field. */

@@ -4,7 +4,7 @@ import { isSame } from '../../config/pipeline-yaml.js'
 import type { FileMistake } from '../../config/source-text.js'
 import type { Server } from '../server/server.js'
 import type { Fields, NotificationRule } from '../server/wire.js'
-import type { PlannedChange } from './changes.js'
+import type { PlannedChange } from './planned-changes.js'
 
 export interface RuleUpdate {
   readonly file: FilePipeline

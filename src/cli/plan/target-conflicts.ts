@@ -2,8 +2,8 @@ import type { FilePipeline } from '../../config/pipeline-file.js'
 import type { FileMistake } from '../../config/source-text.js'
 import { targetIdentity } from '../../model/target.js'
 import type { Fields } from '../server/wire.js'
-import type { Normalise } from './changes.js'
 import type { Plan } from './plan.js'
+import type { Normalise } from './planned-changes.js'
 
 interface Writer {
   readonly name: string

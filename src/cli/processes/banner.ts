@@ -1,6 +1,6 @@
+import type { ApiToken } from '../../main/api-token.js'
 import type { MainSettings } from '../../main/environment.js'
-import type { ApiToken } from '../../main/token.js'
-import type { ProcessTree } from '../../main/tree.js'
+import type { ProcessTree } from '../../main/process-tree.js'
 import { bold, detail, dim, print } from '../output/print.js'
 import { connectTo } from '../server/server.js'
 

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/suggest.js'
+import { didYouMean } from '../../config/did-you-mean.js'
 import { VitrinaError } from '../../model/errors.js'
 import { isId } from '../../model/id.js'
 import { allPages } from './pages.js'
@@ -16,7 +16,7 @@ export async function findPipeline(server: Server, nameOrId: string): Promise<Pi
 }
 
 /** How a pipeline is named in a path. */
-export async function pathOf(server: Server, nameOrId: string): Promise<{ path: { id: string } }> {
+export async function pipelinePath(server: Server, nameOrId: string): Promise<{ path: { id: string } }> {
   return { path: { id: (await findPipeline(server, nameOrId)).id } }
 }
 

@@ -3,7 +3,7 @@ import { createTransport } from 'nodemailer'
 import { VitrinaError } from '../../model/errors.js'
 import { reachOf } from '../addresses.js'
 import { plainHost, type ResolvedHost, resolveAllowed } from '../allowed-host.js'
-import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import type { Channel, ChannelOptions, OutgoingMessage } from '../channel.js'
 import { withoutSecrets } from '../secrets.js'
 
 interface EmailConfig {
@@ -24,7 +24,7 @@ export function emailChannel({ url: address, from, to }: EmailConfig, { allowed 
   return {
     type: 'email',
     host: url.host,
-    async send({ message, text, signal }: Outgoing) {
+    async send({ message, text, signal }: OutgoingMessage) {
       // In all: a server that continues its answer line by line would never be idle, and hold up all other messages.
       const limit = AbortSignal.timeout(TIME_LIMIT_MS)
       const ends = signal === undefined ? limit : AbortSignal.any([signal, limit])

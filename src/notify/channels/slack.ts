@@ -1,4 +1,4 @@
-import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import type { Channel, ChannelOptions, OutgoingMessage } from '../channel.js'
 import { accepted } from '../http-channel.js'
 import { post } from '../post.js'
 
@@ -8,7 +8,7 @@ export function slackChannel(config: { readonly url: string }, { allowed }: Chan
   return {
     type: 'slack',
     host: url.host,
-    async send({ text, signal }: Outgoing) {
+    async send({ text, signal }: OutgoingMessage) {
       const words = [`*${escaped(text.title)}*`, ...text.lines.map(escaped), `<${text.link}|Open in Vitrina>`]
       const body = JSON.stringify({ text: words.join('\n'), unfurl_links: false, unfurl_media: false })
       return accepted(url, await post({ url, body, headers: {}, allowed, signal }))

@@ -1,4 +1,4 @@
-import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import type { Channel, ChannelOptions, OutgoingMessage } from '../channel.js'
 import { accepted } from '../http-channel.js'
 import { post } from '../post.js'
 
@@ -10,7 +10,7 @@ export function teamsChannel(config: { readonly url: string }, { allowed }: Chan
   return {
     type: 'teams',
     host: url.host,
-    async send({ text, signal }: Outgoing) {
+    async send({ text, signal }: OutgoingMessage) {
       // RichTextBlock shows plain text; a TextBlock would read Markdown, and with it links, from an error message.
       const line = (words: string, style: object = {}) => ({
         type: 'RichTextBlock',

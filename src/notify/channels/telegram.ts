@@ -1,4 +1,4 @@
-import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import type { Channel, ChannelOptions, OutgoingMessage } from '../channel.js'
 import { accepted } from '../http-channel.js'
 import { post } from '../post.js'
 
@@ -17,7 +17,7 @@ export function telegramChannel(config: TelegramConfig, { allowed }: ChannelOpti
   return {
     type: 'telegram',
     host: url.host,
-    async send({ text, signal }: Outgoing) {
+    async send({ text, signal }: OutgoingMessage) {
       const end = `\n${text.link}`
       const words = [text.title, ...text.lines].join('\n').slice(0, MOST_CHARACTERS - end.length)
       // Without parse_mode: nothing in the text is read as markup.

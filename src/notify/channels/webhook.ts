@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { codeName } from '../../model/errors.js'
 import type { NotificationMessage } from '../../model/notification.js'
-import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import type { Channel, ChannelOptions, OutgoingMessage } from '../channel.js'
 import { accepted } from '../http-channel.js'
 import { post } from '../post.js'
 
@@ -21,7 +21,7 @@ export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: Ch
   return {
     type: 'webhook',
     host: url.host,
-    async send({ message, text, signal }: Outgoing) {
+    async send({ message, text, signal }: OutgoingMessage) {
       const events = listed(message, publicUrl)
       const leftOut = message.events.length - events.length
       const lines =

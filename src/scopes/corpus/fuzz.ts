@@ -6,18 +6,18 @@ import { flatten, traceAlternatives } from '../trace-scopes.js'
 import { Untraceable } from '../untraceable.js'
 import { ImageLog, namedScopes, type RowsByScope, rowsByScope, scopeValues } from './incremental.js'
 import { LAB_TABLES } from './lab.js'
-import { Random } from './random.js'
 import { ChangeMaker } from './random-changes.js'
 import { QueryMaker, type RandomQuery } from './random-query.js'
+import { SeededRandom } from './seeded-random.js'
 
 /** A rule that is left out on purpose. */
-export type Fault = 'no guards' | 'nothing opaque' | 'no old images'
+export type PlantedFault = 'no guards' | 'nothing opaque' | 'no old images'
 
 export interface FuzzOptions {
   readonly seed: number
   /** How many sets of changes are followed. */
   readonly changeSets: number
-  readonly fault?: Fault
+  readonly fault?: PlantedFault
 }
 
 export interface FuzzResult {
@@ -64,7 +64,7 @@ export class Fuzz {
   /** Each query has random numbers and rows of its own, so that what the one before did changes nothing. */
   async run(): Promise<FuzzResult> {
     for (let number = 0; !this.#isDone(); number++) {
-      const random = new Random(Math.imul(this.#options.seed + number, 0x9e3779b1))
+      const random = new SeededRandom(Math.imul(this.#options.seed + number, 0x9e3779b1))
       await this.#tryQuery(new QueryMaker(random).query(), new ChangeMaker(random))
     }
     return this.result
@@ -176,7 +176,7 @@ function withoutOld(log: ImageLog): Pick<ImageLog, 'has' | 'old' | 'changed'> {
   return { has: (table) => log.has(table), old: () => [], changed: (table) => log.changed(table) }
 }
 
-function spoilt(alternative: Alternative, fault: Fault | undefined): Alternative {
+function spoilt(alternative: Alternative, fault: PlantedFault | undefined): Alternative {
   if (fault === 'no guards')
     return { ...alternative, links: alternative.links.map((link) => ({ ...link, guards: [] })) }
   if (fault === 'nothing opaque')

@@ -1,12 +1,12 @@
-import type { Random } from './random.js'
+import type { SeededRandom } from './seeded-random.js'
 
 const WORDS = ["'A'", "'B'", "'x'", "'act'", "'p1'"]
 
 /** Statements that insert, update, move and delete rows of the lab, few enough rows for many of them to meet. */
 export class ChangeMaker {
-  readonly #random: Random
+  readonly #random: SeededRandom
 
-  constructor(random: Random) {
+  constructor(random: SeededRandom) {
     this.#random = random
   }
 

@@ -1,5 +1,5 @@
 import type { LabTable } from './lab.js'
-import type { Random } from './random.js'
+import type { SeededRandom } from './seeded-random.js'
 
 /** A query for a mart, with its key columns. */
 export interface RandomQuery {
@@ -38,10 +38,10 @@ const WORDS = ['A', 'B', 'x', 'act', 'p1']
 
 /** Makes SELECTs of every kind that tracing knows, and of some that it refuses. */
 export class QueryMaker {
-  readonly #random: Random
+  readonly #random: SeededRandom
   #aliases = 0
 
-  constructor(random: Random) {
+  constructor(random: SeededRandom) {
     this.#random = random
   }
 

@@ -10,7 +10,7 @@ import { isTemporary, sinkError } from './errors.js'
 export type ClientModule = Pick<typeof import('@clickhouse/client'), 'createClient'>
 
 /** An optional dependency, loaded when a pipeline needs it. */
-export const loadClient = (): Promise<ClientModule> => import('@clickhouse/client')
+export const loadClickHouseClient = (): Promise<ClientModule> => import('@clickhouse/client')
 
 /** The version in package.json; a test compares them. */
 export const CLIENT_PACKAGE = '@clickhouse/client@1.23.1'
@@ -19,7 +19,7 @@ export const CLIENT_PACKAGE = '@clickhouse/client@1.23.1'
  * A server profile could override each of these, and values would change on the way: NULL becomes a default, the first
  * row is taken for a header, floats are parsed imprecisely, the response arrives before the rows are stored.
  */
-const SETTINGS: ClickHouseSettings = {
+const STATEMENT_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   wait_end_of_query: 1,
   date_time_input_format: 'basic',
@@ -66,7 +66,7 @@ export class ClickHouseServer {
       password: address.password,
       application: 'vitrina',
       request_timeout: REQUEST_TIMEOUT_MS,
-      clickhouse_settings: SETTINGS,
+      clickhouse_settings: STATEMENT_SETTINGS,
       // Errors are thrown here; the client would log them too.
       log: { level: 127 },
     })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
 import type { SinkKind } from '../../ports/sink.js'
 
-export const SETTINGS = {
+export const CLICKHOUSE_SETTINGS = {
   CLICKHOUSE_URL: {
     schema: z
       .string()
@@ -37,7 +37,7 @@ export const SETTINGS = {
   },
 } as const satisfies SettingsTable
 
-export type ClickHouseSettings = SettingsOf<typeof SETTINGS>
+export type ClickHouseSettings = SettingsOf<typeof CLICKHOUSE_SETTINGS>
 
 /** Address of the server and credentials. */
 export interface ClickHouseAddress {

@@ -1,7 +1,7 @@
 import { requireBelowBrake } from '../../model/brake.js'
 import type { ClickHouseServer } from './client.js'
 import { quoted } from './quoting.js'
-import type { RowCodec } from './rows.js'
+import type { RowCodec } from './row-codec.js'
 import type { MartNames } from './schema.js'
 
 export interface AbsentRows {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { aClickHouse } from '../../../tests/support/clickhouse.js'
-import { aMart, batch, messagesOf, rowsOf } from '../../../tests/support/clickhouse-mart.js'
+import { aClickHouseMart, batch, messagesOf, rowsOf } from '../../../tests/support/clickhouse-mart.js'
 
 const server = await aClickHouse()
 
 describe('examining a mart (real engine, HTTP front of our own)', () => {
   it('names the column that is missing or of another type, and the statement that fixes it', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     await (await mart.open()).prepare()
     const sink = await mart.open({ columns: { id: 'bigint', title: 'integer', year: 'integer' } })
     const { exists, errors } = await sink.examine()
@@ -23,7 +23,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
   })
 
   it('finds nothing wrong after that statement, and the view follows', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const before = await mart.open()
     await before.prepare()
     await before.write(rowsOf(['1', 'one']), batch(1, 1))
@@ -39,7 +39,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
   })
 
   it('accepts LowCardinality and wider columns, and warns of those that the query does not fill', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     await server.rows(`CREATE DATABASE ${mart.database}`)
     await server.rows(
       `CREATE TABLE ${mart.database}.mart__data (id Int64, title LowCardinality(Nullable(String)), note String DEFAULT 'x',
@@ -59,7 +59,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
   })
 
   it('rejects another engine, another key, and a name that is in use', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     await server.rows(`CREATE DATABASE ${mart.database}`)
     await server.rows(`CREATE TABLE ${mart.database}.mart (id Int64) ENGINE = MergeTree ORDER BY id`)
     await server.rows(
@@ -76,7 +76,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
   })
 
   it('creates the data table again when only the view is left', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const sink = await mart.open()
     await sink.prepare()
     await server.rows(`DROP TABLE ${mart.database}.mart__data`)
@@ -87,7 +87,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
   })
 
   it('rejects keys that cannot identify a row, and reserved column names', async () => {
-    const mart = aMart(server, {
+    const mart = aClickHouseMart(server, {
       columns: { at: 'double precision', tags: 'text[]', _vitrina_version: 'bigint' },
       key: ['at', 'tags'],
     })
@@ -100,7 +100,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
   })
 
   it('warns where the contract changes a value', async () => {
-    const mart = aMart(server, {
+    const mart = aClickHouseMart(server, {
       columns: {
         id: 'bigint',
         tags: 'text[]',

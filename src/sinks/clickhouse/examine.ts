@@ -1,7 +1,7 @@
 import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
-import type { RowCodec, StoredColumn } from './rows.js'
+import type { RowCodec, StoredColumn } from './row-codec.js'
 import { targetFinding } from './schema.js'
 
 /** Findings about the query's columns that need no server. */
@@ -10,7 +10,7 @@ export function examineColumns(
   codec: RowCodec,
 ): { readonly errors: Finding[]; readonly warnings: Finding[] } {
   return {
-    errors: [...codec.key.flatMap(keyProblem), ...columns.flatMap(nameProblem)],
+    errors: [...codec.key.flatMap(keyProblem), ...columns.flatMap(columnNameFindings)],
     warnings: columns.flatMap((column, index) => contractWarning(column, codec.columns[index]!)),
   }
 }
@@ -28,7 +28,7 @@ function keyProblem({ name, codec }: StoredColumn): Finding[] {
   ]
 }
 
-function nameProblem({ name }: Column): Finding[] {
+function columnNameFindings({ name }: Column): Finding[] {
   if (!name.startsWith('_vitrina_')) return []
   return [
     targetFinding({

@@ -1,12 +1,18 @@
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { aClickHouse } from '../../../tests/support/clickhouse.js'
-import { aMart, batch, columnsOf, kindFor, rowsOf } from '../../../tests/support/clickhouse-mart.js'
+import {
+  aClickHouseMart,
+  batch,
+  kindFor,
+  martColumns,
+  rowsOf,
+} from '../../../tests/support/clickhouse-mart.js'
 
 const server = await aClickHouse()
 
 async function prepared() {
-  const mart = aMart(server, { columns: { id: 'bigint', title: 'text' } })
+  const mart = aClickHouseMart(server, { columns: { id: 'bigint', title: 'text' } })
   const sink = await mart.open()
   await sink.prepare()
   return { mart, sink }
@@ -14,7 +20,7 @@ async function prepared() {
 
 describe('rejected rows (real engine behind a small HTTP server)', () => {
   it('are found before they are sent, and the others are written', async () => {
-    const mart = aMart(server, { columns: { id: 'bigint', day: 'date', price: 'numeric' } })
+    const mart = aClickHouseMart(server, { columns: { id: 'bigint', day: 'date', price: 'numeric' } })
     const sink = await mart.open()
     await sink.prepare()
     const result = await sink.write(
@@ -135,7 +141,7 @@ describe('an address that does not respond', () => {
     const { signal } = new AbortController()
     const mart = {
       name: 'a',
-      columns: columnsOf({ id: 'bigint' }),
+      columns: martColumns({ id: 'bigint' }),
       key: ['id'],
       options: {},
       brake: 1,

@@ -1,7 +1,7 @@
-import type { Codec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 
 /** Bits, because the two servers format the same number differently: 1e+20 and 100000000000000000000. */
-export function floatCodec(plain: Codec, size: 32 | 64): Codec {
+export function floatCodec(plain: ColumnCodec, size: 32 | 64): ColumnCodec {
   return {
     ...plain,
     isQuoted: false,

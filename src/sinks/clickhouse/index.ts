@@ -1,13 +1,19 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { MartDefinition, Sink, SinkKind } from '../../ports/sink.js'
-import { CLIENT_PACKAGE, ClickHouseServer, findClient, loadClient, requireVersion } from './client.js'
+import {
+  CLIENT_PACKAGE,
+  ClickHouseServer,
+  findClient,
+  loadClickHouseClient,
+  requireVersion,
+} from './client.js'
 import {
   addressOf,
+  CLICKHOUSE_SETTINGS,
   type ClickHouseSettings,
   nameProblem,
   otherNames,
   readOptions,
-  SETTINGS,
 } from './config.js'
 import { ClickHouseSink } from './sink.js'
 
@@ -21,9 +27,9 @@ class ClickHouseKind implements SinkKind {
   readonly nameProblem = nameProblem
   readonly otherNames: (name: string) => readonly string[]
   readonly #settings: ClickHouseSettings
-  readonly #load: typeof loadClient
+  readonly #load: typeof loadClickHouseClient
 
-  constructor(settings: ClickHouseSettings, load: typeof loadClient) {
+  constructor(settings: ClickHouseSettings, load: typeof loadClickHouseClient) {
     this.#settings = settings
     this.#load = load
     this.address = addressOf(settings)?.origin ?? null
@@ -87,6 +93,7 @@ class ClickHouseKind implements SinkKind {
 }
 
 export const clickhouse = {
-  settings: SETTINGS,
-  create: (settings: ClickHouseSettings, load = loadClient): SinkKind => new ClickHouseKind(settings, load),
+  settings: CLICKHOUSE_SETTINGS,
+  create: (settings: ClickHouseSettings, load = loadClickHouseClient): SinkKind =>
+    new ClickHouseKind(settings, load),
 }

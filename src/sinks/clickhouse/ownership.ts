@@ -4,7 +4,7 @@ import type { BatchId, PartBatchId } from '../../ports/sink.js'
 import type { ClickHouseServer } from './client.js'
 import { FENCE_CHECK } from './errors.js'
 import { literal, quote } from './quoting.js'
-import { findStoredTable, type MartNames, VERSION } from './schema.js'
+import { findStoredTable, type MartNames, VERSION_COLUMN } from './schema.js'
 
 /**
  * The current writer of a table, stored in the table's comment. Each attempt of a run begins a new epoch: its rows are
@@ -14,7 +14,7 @@ import { findStoredTable, type MartNames, VERSION } from './schema.js'
  * The fence alone is not enough: it counts per pipeline, and another or a recreated pipeline may fill the mart later.
  * Its lower fences would lose against the existing rows.
  */
-interface Holding {
+interface TableOwner {
   readonly pipeline: string
   readonly fence: number
   readonly epoch: bigint
@@ -131,11 +131,11 @@ export class MartOwnership implements Right {
     throw await this.lost(id)
   }
 
-  #holding(id: BatchId, epoch: bigint, kept: Pick<Holding, 'run' | 'mart'>): Holding {
+  #holding(id: BatchId, epoch: bigint, kept: Pick<TableOwner, 'run' | 'mart'>): TableOwner {
     return { pipeline: id.pipelineId, fence: id.fence, epoch, by: this.#by, ...kept }
   }
 
-  async #read(table: string): Promise<Holding | null> {
+  async #read(table: string): Promise<TableOwner | null> {
     const facts = await findStoredTable(this.#server, this.#names, table)
     return facts === null ? null : parse(facts.comment)
   }
@@ -143,17 +143,17 @@ export class MartOwnership implements Right {
   /** If the comment was edited, the rows still contain the latest version. */
   async #lastEpoch(): Promise<bigint> {
     const [row] = await this.#server.rows({
-      sql: `SELECT toString(max(${quote(VERSION)})) FROM ${this.#names.full(this.#names.data)}`,
+      sql: `SELECT toString(max(${quote(VERSION_COLUMN)})) FROM ${this.#names.full(this.#names.data)}`,
       doing: `Reading the latest version in ${this.#names.shown()}`,
     })
     return BigInt(row![0]!) >> NUMBER_BITS
   }
 
-  async #note(table: string, holding: Holding, since = holding.epoch): Promise<void> {
+  async #note(table: string, holding: TableOwner, since = holding.epoch): Promise<void> {
     const comment = MARK + JSON.stringify({ ...holding, epoch: String(holding.epoch) })
     await this.#server.command({
       sql: `ALTER TABLE ${this.#names.full(table)} DROP CONSTRAINT IF EXISTS ${FENCE_CHECK},
-        ADD CONSTRAINT ${FENCE_CHECK} CHECK ${quote(VERSION)} >= ${since << NUMBER_BITS},
+        ADD CONSTRAINT ${FENCE_CHECK} CHECK ${quote(VERSION_COLUMN)} >= ${since << NUMBER_BITS},
         MODIFY COMMENT ${literal(comment)}`,
       doing: `Taking over ${this.#names.shown(table)}`,
     })
@@ -168,10 +168,10 @@ export class MartOwnership implements Right {
   }
 }
 
-function parse(comment: string): Holding | null {
+function parse(comment: string): TableOwner | null {
   if (!comment.startsWith(MARK)) return null
   try {
-    const { epoch, ...rest } = JSON.parse(comment.slice(MARK.length)) as Holding & { epoch: string }
+    const { epoch, ...rest } = JSON.parse(comment.slice(MARK.length)) as TableOwner & { epoch: string }
     return { ...rest, epoch: BigInt(epoch) }
   } catch {
     return null

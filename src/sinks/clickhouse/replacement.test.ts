@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { aClickHouse } from '../../../tests/support/clickhouse.js'
-import { aMart, batch, type MartOptions, rowsOf } from '../../../tests/support/clickhouse-mart.js'
+import {
+  aClickHouseMart,
+  batch,
+  type ClickHouseMartOptions,
+  rowsOf,
+} from '../../../tests/support/clickhouse-mart.js'
 
 const server = await aClickHouse()
 const RUN = batch(1, 1).runId
 
-async function filled(options: MartOptions = {}) {
-  const mart = aMart(server, options)
+async function filled(options: ClickHouseMartOptions = {}) {
+  const mart = aClickHouseMart(server, options)
   const sink = await mart.open()
   await sink.prepare()
   await sink.write(rowsOf(['1', 'old'], ['2', 'old']), batch(1, 1, { runId: 'before' }))

@@ -3,7 +3,7 @@ import type { BatchId, Removal, Replacement, WriteResult, Written } from '../../
 import type { RowBatch } from '../../sql/row-batch.js'
 import { requireBrake } from './difference.js'
 import { dropTable, tablesLike } from './schema.js'
-import { BatchWriter, type MartParts } from './writer.js'
+import { ClickHouseWriter, type MartParts } from './writer.js'
 
 /** A new table next to the data that replaces it by EXCHANGE, which is atomic for readers. */
 export class TableReplacement implements Replacement {
@@ -12,7 +12,7 @@ export class TableReplacement implements Replacement {
   readonly #identity: string
   readonly #brake: number
   readonly #fresh: string
-  #writer: Promise<BatchWriter> | null = null
+  #writer: Promise<ClickHouseWriter> | null = null
 
   private constructor(parts: MartParts, identity: string, brake: number) {
     // Always compare: the total is checked against the number of new rows.
@@ -47,11 +47,11 @@ export class TableReplacement implements Replacement {
   }
 
   /** A batch repeated after the exchange belongs to the table that is now in place. */
-  async #begin(id: BatchId): Promise<BatchWriter> {
+  async #begin(id: BatchId): Promise<ClickHouseWriter> {
     const { names, ownership } = this.#parts
-    if (await this.#isPublished()) return new BatchWriter(this.#parts, names.data)
+    if (await this.#isPublished()) return new ClickHouseWriter(this.#parts, names.data)
     await ownership.extendTo(this.#fresh, id, this.#identity)
-    return new BatchWriter(this.#parts, this.#fresh)
+    return new ClickHouseWriter(this.#parts, this.#fresh)
   }
 
   get table(): string {

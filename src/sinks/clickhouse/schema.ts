@@ -1,11 +1,11 @@
 import type { Finding } from '../../model/validation.js'
 import type { ClickHouseServer } from './client.js'
 import { literal, quote, quoted } from './quoting.js'
-import type { RowCodec } from './rows.js'
+import type { RowCodec } from './row-codec.js'
 
 /** Hidden columns: the version of a row, and whether it marks the key as deleted. */
-export const VERSION = '_vitrina_version'
-export const DELETED = '_vitrina_deleted'
+export const VERSION_COLUMN = '_vitrina_version'
+export const DELETED_COLUMN = '_vitrina_deleted'
 
 /** The mart and the tables behind it. Users query the view, which shows each key once and no deleted ones. */
 export class MartNames {
@@ -57,8 +57,8 @@ function plainId(id: string): string {
 export function createData(names: MartNames, codec: RowCodec): string {
   const columns = codec.columns.map((column) => `${quote(column.name)} ${column.type}`)
   return `CREATE TABLE IF NOT EXISTS ${names.full(names.data)}
-    (${columns.join(', ')}, ${quote(VERSION)} UInt64, ${quote(DELETED)} UInt8)
-    ENGINE = ReplacingMergeTree(${quote(VERSION)}, ${quote(DELETED)})
+    (${columns.join(', ')}, ${quote(VERSION_COLUMN)} UInt64, ${quote(DELETED_COLUMN)} UInt8)
+    ENGINE = ReplacingMergeTree(${quote(VERSION_COLUMN)}, ${quote(DELETED_COLUMN)})
     ORDER BY (${quoted(codec.key.map(({ name }) => name))})
     SETTINGS non_replicated_deduplication_window = 1000`
 }
@@ -157,7 +157,7 @@ function dataMismatches(names: MartNames, codec: RowCodec, data: TableFacts) {
   const wrong: { message: string; hint: string }[] = []
   if (!data.engine.endsWith('ReplacingMergeTree'))
     wrong.push({
-      message: `${table} has the engine ${data.engine}; a mart needs ReplacingMergeTree(${VERSION}, ${DELETED}).`,
+      message: `${table} has the engine ${data.engine}; a mart needs ReplacingMergeTree(${VERSION_COLUMN}, ${DELETED_COLUMN}).`,
       hint: `Drop ${table} so that the next run creates it.`,
     })
   const key = codec.key.map(({ name }) => name)
@@ -166,7 +166,11 @@ function dataMismatches(names: MartNames, codec: RowCodec, data: TableFacts) {
       message: `${table} is ordered by ${data.sortingKey || 'nothing'}, but the key of the pipeline is ${key.join(', ')}.`,
       hint: `Set key_columns accordingly, or drop ${table} so that the next run creates it.`,
     })
-  const expected = [...codec.columns, { name: VERSION, type: 'UInt64' }, { name: DELETED, type: 'UInt8' }]
+  const expected = [
+    ...codec.columns,
+    { name: VERSION_COLUMN, type: 'UInt64' },
+    { name: DELETED_COLUMN, type: 'UInt8' },
+  ]
   return [...wrong, ...expected.flatMap((column) => columnMismatch(table, column, data))]
 }
 
@@ -198,6 +202,6 @@ function holds(found: string, needed: string): boolean {
 
 /** Columns of the table that the query does not fill. */
 export function unfilled(codec: RowCodec, data: TableFacts): string[] {
-  const filled = new Set([...codec.columns.map(({ name }) => name), VERSION, DELETED])
+  const filled = new Set([...codec.columns.map(({ name }) => name), VERSION_COLUMN, DELETED_COLUMN])
   return data.columns.filter(({ name }) => !filled.has(name)).map(({ name }) => name)
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { aClickHouse } from '../../../tests/support/clickhouse.js'
-import { aMart, batch, digestsOf, rowsOf } from '../../../tests/support/clickhouse-mart.js'
+import { aClickHouseMart, batch, digestsOf, rowsOf } from '../../../tests/support/clickhouse-mart.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
 const server = await aClickHouse()
 
 describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   it('is created with the types of the query and read without FINAL', async () => {
-    const mart = aMart(server, { columns: { id: 'bigint', title: 'text', rating: 'numeric(3,1)' } })
+    const mart = aClickHouseMart(server, { columns: { id: 'bigint', title: 'text', rating: 'numeric(3,1)' } })
     const sink = await mart.open()
     expect(await sink.examine()).toMatchObject({ exists: false, errors: [] })
     await sink.prepare()
@@ -26,7 +26,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   })
 
   it('distinguishes inserted, updated and unchanged rows, and writes no unchanged one', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const sink = await mart.open()
     await sink.prepare()
     const first = await sink.write(rowsOf(['1', 'one'], ['2', null]), batch(1, 1))
@@ -43,7 +43,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   })
 
   it('keeps the last of several rows of a key and counts the others', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const sink = await mart.open()
     await sink.prepare()
     const result = await sink.write(rowsOf(['1', 'old'], ['2', 'x'], ['1', 'new']), batch(1, 1))
@@ -55,7 +55,10 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   })
 
   it('takes COPY lines as they come, and rows with composite keys', async () => {
-    const mart = aMart(server, { columns: { a: 'text!', b: 'integer!', note: 'text' }, key: ['b', 'a'] })
+    const mart = aClickHouseMart(server, {
+      columns: { a: 'text!', b: 'integer!', note: 'text' },
+      key: ['b', 'a'],
+    })
     const sink = await mart.open()
     await sink.prepare()
     const lines = Buffer.from('x$vitrina$\t1\ta\\tb\\\\c\nx\t11\t\\N\nx\\t1\t1\t\n')
@@ -69,7 +72,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   })
 
   it('leaves the mart unchanged when the same batch is written twice, by the same holder or the next', async () => {
-    const mart = aMart(server, { options: { compare: false } })
+    const mart = aClickHouseMart(server, { options: { compare: false } })
     const sink = await mart.open()
     await sink.prepare()
     const rows = rowsOf(['1', 'one'], ['2', 'two'])
@@ -83,7 +86,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   })
 
   it('writes rows of a repeated batch again after they were removed', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const first = await mart.open()
     await first.prepare()
     await first.write(rowsOf(['1', 'one']), batch(1, 1))
@@ -96,7 +99,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
   })
 
   it('stores a batch once when the response was lost and it was sent again', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const sink = await mart.open()
     await sink.prepare()
     await server.fail({ pattern: '^INSERT INTO', times: 1, lose: true })
@@ -113,7 +116,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
 
 describe('late writers (real engine, HTTP front of our own)', () => {
   it('rejects what a holder sends after a later one took over, even in a write that it had begun', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const frozen = await mart.open()
     await frozen.prepare()
     await frozen.write(rowsOf(['1', 'first']), batch(1, 1))
@@ -127,7 +130,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
   })
 
   it('rejects a new holder with an older fence', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const successor = await mart.open()
     await successor.prepare()
     await successor.write(rowsOf(['1', 'second']), batch(2, 1))
@@ -139,7 +142,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
   })
 
   it('allows a recreated pipeline, whose fences are small again, to change old rows', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const old = await mart.open()
     await old.prepare()
     await old.write(rowsOf(['1', 'old']), batch(900, 40))
@@ -151,7 +154,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
   })
 
   it('continues above the last version when the comment was removed', async () => {
-    const mart = aMart(server)
+    const mart = aClickHouseMart(server)
     const first = await mart.open()
     await first.prepare()
     await first.write(rowsOf(['1', 'first']), batch(7, 1))
@@ -164,7 +167,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
 
 describe('deletes (real engine, HTTP front of our own)', () => {
   async function filled(brake: number) {
-    const mart = aMart(server, { brake })
+    const mart = aClickHouseMart(server, { brake })
     const sink = await mart.open()
     await sink.prepare()
     await sink.write(rowsOf(['1', 'a'], ['2', 'b'], ['3', 'c'], ['4', 'd']), batch(1, 1))
@@ -191,7 +194,7 @@ describe('deletes (real engine, HTTP front of our own)', () => {
   })
 
   it('distinguishes a key from its column of the same name', async () => {
-    const mart = aMart(server, { columns: { name: 'text!' }, key: ['name'] })
+    const mart = aClickHouseMart(server, { columns: { name: 'text!' }, key: ['name'] })
     const sink = await mart.open()
     await sink.prepare()
     await sink.write(rowsOf(['name'], ['other']), batch(1, 1))

@@ -17,18 +17,18 @@ import type {
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { type ClickHouseServer, requireVersion } from './client.js'
-import type { Codec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { absentSql, requireBrake } from './difference.js'
 import { examineColumns } from './examine.js'
 import { MartOwnership } from './ownership.js'
 import { quote, quoted } from './quoting.js'
 import { TableReplacement } from './replacement.js'
-import { RowCodec } from './rows.js'
+import { RowCodec } from './row-codec.js'
 import {
   createData,
   createView,
-  DELETED,
+  DELETED_COLUMN,
   dropTable,
   findStoredTable,
   hasDatabase,
@@ -37,9 +37,9 @@ import {
   tablesLike,
   targetFinding,
   unfilled,
-  VERSION,
+  VERSION_COLUMN,
 } from './schema.js'
-import { BatchWriter, type MartParts } from './writer.js'
+import { ClickHouseWriter, type MartParts } from './writer.js'
 
 /** Where and how a part is written. */
 interface Ticket {
@@ -57,7 +57,7 @@ export class ClickHouseSink implements Sink {
   readonly #names: MartNames
   readonly #codec: RowCodec
   readonly #parts: MartParts
-  readonly #writer: BatchWriter
+  readonly #writer: ClickHouseWriter
 
   constructor(mart: MartDefinition, server: ClickHouseServer, database: string) {
     const options = mart.options as unknown as ClickHouseOptions
@@ -68,7 +68,7 @@ export class ClickHouseSink implements Sink {
     const ownership = new MartOwnership(server, this.#names)
     const { compare } = options
     this.#parts = { server, names: this.#names, codec: this.#codec, ownership, compare }
-    this.#writer = new BatchWriter(this.#parts, this.#names.data)
+    this.#writer = new ClickHouseWriter(this.#parts, this.#names.data)
   }
 
   async examine(): Promise<Examination> {
@@ -164,7 +164,7 @@ export class ClickHouseSink implements Sink {
     if (gone === 0) return 0
     const key = quoted(this.#codec.key.map(({ name }) => name))
     await this.#server.command({
-      sql: `INSERT INTO ${names.full(names.data)} (${key}, ${quote(VERSION)}, ${quote(DELETED)}) ${absentSql(difference, `${key}, ${version}, 1`)}`,
+      sql: `INSERT INTO ${names.full(names.data)} (${key}, ${quote(VERSION_COLUMN)}, ${quote(DELETED_COLUMN)}) ${absentSql(difference, `${key}, ${version}, 1`)}`,
       doing: `Removing rows of ${names.shown()}`,
     })
     return gone
@@ -211,7 +211,7 @@ export class ClickHouseSink implements Sink {
     const ownership = this.#parts.ownership.ofParts(BigInt(epoch))
     // Always compare in a new table: the total is checked against the number of new rows.
     const compare = isNew || this.#parts.compare
-    return new BatchWriter({ ...this.#parts, ownership, compare }, table)
+    return new ClickHouseWriter({ ...this.#parts, ownership, compare }, table)
   }
 
   /** Nothing to do: rows are visible as soon as the server has them. */
@@ -259,7 +259,7 @@ export class ClickHouseSink implements Sink {
 }
 
 /** Two orders differ from PostgreSQL's: a UUID does not sort like its text, and NaN is not the greatest number. */
-function endSql(end: 'min' | 'max', column: string, codec: Codec): string {
+function endSql(end: 'min' | 'max', column: string, codec: ColumnCodec): string {
   const name = quote(column)
   if (codec.type === 'UUID') return `ifNull(${end}(toString(${name})), '')`
   if (!codec.type.startsWith('Float')) return codec.canonicalSql(`assumeNotNull(${end}(${name}))`)

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { aClickHouse } from '../../../tests/support/clickhouse.js'
-import { aMart, batch, digestsOf, rowsOf } from '../../../tests/support/clickhouse-mart.js'
+import { aClickHouseMart, batch, digestsOf, rowsOf } from '../../../tests/support/clickhouse-mart.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
 import { someOf } from '../../../tests/support/sample.js'
 import type { TextValues } from '../../sql/copy-text.js'
@@ -105,7 +105,7 @@ describe('values (real engine, HTTP front of our own)', () => {
   for (const [type, , ...values] of TYPES) {
     it(`arrive as they left: ${type}`, async () => {
       const texts = await postgresTexts(type, values)
-      const mart = aMart(server, { columns: { id: 'integer!', value: type } })
+      const mart = aClickHouseMart(server, { columns: { id: 'integer!', value: type } })
       const sink = await mart.open()
       await sink.prepare()
       const rows: TextValues[] = [...texts, null].map((text, index) => [String(index), text])
@@ -126,7 +126,7 @@ describe('values (real engine, HTTP front of our own)', () => {
   for (const [type, clickhouse, ...values] of someOf(KEYS, 8, ([one]) => one)) {
     it(`can be a key: ${type} (${clickhouse})`, async () => {
       const texts = await postgresTexts(type, values)
-      const mart = aMart(server, { columns: { value: `${type}!` }, key: ['value'] })
+      const mart = aClickHouseMart(server, { columns: { value: `${type}!` }, key: ['value'] })
       const sink = await mart.open()
       await sink.prepare()
       await sink.write(rowsOf(...texts.map((text) => [text])), batch(1, 1))
@@ -154,7 +154,7 @@ describe('values (real engine, HTTP front of our own)', () => {
         `WITH one(v) AS (SELECT unnest(ARRAY[${values.map((value) => `(${value})::${type}`)}]))
          SELECT (SELECT v FROM one ORDER BY v LIMIT 1)::text AS min, (SELECT v FROM one ORDER BY v DESC LIMIT 1)::text AS max`,
       )
-      const mart = aMart(server, { columns: { id: 'integer!', value: type } })
+      const mart = aClickHouseMart(server, { columns: { id: 'integer!', value: type } })
       const sink = await mart.open()
       await sink.prepare()
       await sink.write(rowsOf(...[null, ...texts].map((text, id) => [String(id), text])), batch(1, 1))

@@ -1,16 +1,16 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { formatArray, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
-import type { Codec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { floatCodec } from './floats.js'
 import { literal } from './quoting.js'
-import { UnfitValue } from './unfit-value.js'
+import { ClickHouseValueError } from './value-error.js'
 
 const same = (text: string) => text
 const asText = (expression: string) => `toString(${expression})`
 
 /** The default: the same text on both sides. */
-function plainCodec(type: string, changes: Partial<Codec> = {}): Codec {
+function plainCodec(type: string, changes: Partial<ColumnCodec> = {}): ColumnCodec {
   return {
     type,
     isNullable: true,
@@ -26,7 +26,7 @@ function plainCodec(type: string, changes: Partial<Codec> = {}): Codec {
 const STRING = plainCodec('String', { encode: escapeText, canonicalSql: same })
 const integer = (type: string) => plainCodec(type, { isQuoted: false })
 
-const SCALARS: Readonly<Record<Exclude<ValueType['kind'], 'numeric' | 'array'>, Codec>> = {
+const SCALARS: Readonly<Record<Exclude<ValueType['kind'], 'numeric' | 'array'>, ColumnCodec>> = {
   boolean: plainCodec('Bool', {
     isQuoted: false,
     encode: (text) => (text === 't' ? 'true' : 'false'),
@@ -54,11 +54,11 @@ const SCALARS: Readonly<Record<Exclude<ValueType['kind'], 'numeric' | 'array'>, 
   other: STRING,
 }
 
-export function codecOf(type: string, options: Pick<ClickHouseOptions, 'numeric'>): Codec {
+export function codecOf(type: string, options: Pick<ClickHouseOptions, 'numeric'>): ColumnCodec {
   return codecFor(valueType(type), options)
 }
 
-function codecFor(type: ValueType, options: Pick<ClickHouseOptions, 'numeric'>): Codec {
+function codecFor(type: ValueType, options: Pick<ClickHouseOptions, 'numeric'>): ColumnCodec {
   if (type.kind === 'array') return arrayCodec(codecFor(type.of, options))
   if (type.kind !== 'numeric') return SCALARS[type.kind]
   const { precision, scale } = type
@@ -73,16 +73,16 @@ const MOST_DIGITS = 76
 const ANY_DECIMAL = decimalCodec(MOST_DIGITS, 38, 0)
 
 /** `shown`: the number of fraction digits that PostgreSQL always writes. */
-function decimalCodec(precision: number, scale: number, shown: number): Codec {
+function decimalCodec(precision: number, scale: number, shown: number): ColumnCodec {
   return plainCodec(`Decimal(${precision}, ${scale})`, {
     isQuoted: false,
     encode: (text) => {
       const plain = shortDecimal(text)
       const found = /^-?(\d+)(?:\.(\d+))?$/.exec(plain)
-      if (found === null) throw new UnfitValue(`${shorten(text)} is not a valid Decimal`)
+      if (found === null) throw new ClickHouseValueError(`${shorten(text)} is not a valid Decimal`)
       // The server would silently truncate excess fraction digits.
       if (found[1]!.replace(/^0+/, '').length > precision - scale || (found[2] ?? '').length > scale)
-        throw new UnfitValue(`${shorten(text)} does not fit into Decimal(${precision}, ${scale})`)
+        throw new ClickHouseValueError(`${shorten(text)} does not fit into Decimal(${precision}, ${scale})`)
       return plain
     },
     canonical: shortDecimal,
@@ -106,13 +106,13 @@ const LAST_DAY = '2299-12-31'
 function requireDate(text: string): string {
   const day = text.slice(0, 10)
   if (!/^\d{4}-\d\d-\d\d(?!.*BC)/.test(text) || day < FIRST_DAY || day > LAST_DAY)
-    throw new UnfitValue(`${shorten(text)} is not between ${FIRST_DAY} and ${LAST_DAY}`)
+    throw new ClickHouseValueError(`${shorten(text)} is not between ${FIRST_DAY} and ${LAST_DAY}`)
   return text
 }
 
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(\+00)?$/
 
-function timestampCodec(zone: '' | '+00'): Codec {
+function timestampCodec(zone: '' | '+00'): ColumnCodec {
   const withMicroseconds = (text: string) => {
     const found = TIMESTAMP.exec(text)
     return found === null ? null : `${found[1]}.${(found[2] ?? '').padEnd(6, '0')}`
@@ -121,7 +121,7 @@ function timestampCodec(zone: '' | '+00'): Codec {
     encode: (text) => {
       requireDate(text)
       const plain = withMicroseconds(text)
-      if (plain === null) throw new UnfitValue(`${shorten(text)} is not a valid time in UTC`)
+      if (plain === null) throw new ClickHouseValueError(`${shorten(text)} is not a valid time in UTC`)
       return plain
     },
     canonical: (text) => withMicroseconds(text) ?? text,
@@ -129,7 +129,7 @@ function timestampCodec(zone: '' | '+00'): Codec {
   })
 }
 
-function arrayCodec(of: Codec): Codec {
+function arrayCodec(of: ColumnCodec): ColumnCodec {
   const inner = (text: string) => parseArray(text).map((one) => textOf(one, of))
   const element = 'element'
   return plainCodec(`Array(${of.isNullable ? `Nullable(${of.type})` : of.type})`, {
@@ -152,26 +152,26 @@ function arrayCodec(of: Codec): Codec {
 const anyText = (one: string | Parameters<typeof formatArray>[0]) =>
   typeof one === 'string' ? one : formatArray(one)
 
-function textOf(one: ReturnType<typeof parseArray>[number], of: Codec): string | null {
+function textOf(one: ReturnType<typeof parseArray>[number], of: ColumnCodec): string | null {
   if (one === null) return null
   const isArray = typeof one !== 'string'
   if (isArray === of.isNullable)
-    throw new UnfitValue(
+    throw new ClickHouseValueError(
       `the array has ${isArray ? 'more' : 'fewer'} dimensions than its type, which ClickHouse cannot store`,
     )
   return anyText(one)
 }
 
-function encodeElement(text: string | null, of: Codec): string {
+function encodeElement(text: string | null, of: ColumnCodec): string {
   if (text === null) {
     if (of.isNullable) return 'NULL'
-    throw new UnfitValue('NULL where ClickHouse requires an array')
+    throw new ClickHouseValueError('NULL where ClickHouse requires an array')
   }
   return of.isQuoted ? `'${of.encode(text)}'` : of.encode(text)
 }
 
 /** Prefixed with its length, so that ("a", "bc") and ("ab", "c") differ. */
-export function canonicalOf(text: string | null, codec: Codec): string {
+export function canonicalOf(text: string | null, codec: ColumnCodec): string {
   // ClickHouse stores an empty array, see `isNullable`.
   if (text === null && !codec.isNullable) return canonicalOf('{}', codec)
   if (text === null) return 'N'
@@ -179,7 +179,7 @@ export function canonicalOf(text: string | null, codec: Codec): string {
   return `${Buffer.byteLength(canonical)}:${canonical}`
 }
 
-export function canonicalSqlOf(expression: string, codec: Codec): string {
+export function canonicalSqlOf(expression: string, codec: ColumnCodec): string {
   const value = codec.canonicalSql(`assumeNotNull(${expression})`)
   return `if(isNull(${expression}), 'N', concat(toString(length(${value})), ':', ${value}))`
 }
@@ -205,6 +205,6 @@ function shorten(text: string): string {
 }
 
 /** `id Int64, at DateTime64(6, 'UTC')`, as a literal for table functions. */
-export function structure(codecs: readonly Codec[]): string {
+export function structure(codecs: readonly ColumnCodec[]): string {
   return literal(codecs.map((codec, index) => `k${index} ${codec.type}`).join(', '))
 }

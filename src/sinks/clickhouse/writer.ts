@@ -6,10 +6,10 @@ import type { ClickHouseServer } from './client.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
 import type { MartOwnership, Right } from './ownership.js'
 import { quoted } from './quoting.js'
-import { type EncodedRow, encodeFields, RowCodec, type StoredColumn } from './rows.js'
-import { DELETED, type MartNames, VERSION } from './schema.js'
+import { type EncodedRow, encodeFields, RowCodec, type StoredColumn } from './row-codec.js'
+import { DELETED_COLUMN, type MartNames, VERSION_COLUMN } from './schema.js'
 import { structure } from './types.js'
-import { UnfitValue } from './unfit-value.js'
+import { ClickHouseValueError } from './value-error.js'
 
 export interface MartParts {
   readonly server: ClickHouseServer
@@ -31,7 +31,7 @@ const KEYS_PART = 4 * 1024 * 1024
 const MOST_REFUSED = 1000
 
 /** Writes batches to one table. */
-export class BatchWriter {
+export class ClickHouseWriter {
   readonly #parts: WritingParts
   readonly #table: string
 
@@ -71,7 +71,7 @@ export class BatchWriter {
       try {
         return [this.#parts.codec.encode(values, row)]
       } catch (error) {
-        if (!(error instanceof UnfitValue)) throw error
+        if (!(error instanceof ClickHouseValueError)) throw error
         refused.push({ row, reason: error.message })
         return []
       }
@@ -157,7 +157,7 @@ class Insert {
   /** Bisects what the server rejects until each rejected row is alone. */
   async send(rows: readonly EncodedRow[]): Promise<void> {
     const lines = rows.map(({ line }) => `${line}\t${this.#version}\n`).join('')
-    const columns = [...this.#parts.codec.columns.map(({ name }) => name), VERSION]
+    const columns = [...this.#parts.codec.columns.map(({ name }) => name), VERSION_COLUMN]
     const problem = await this.#request(columns, lines)
     if (problem === null) return
     if (rows.length === 1) return this.#refuse(rows[0]!, problem)
@@ -168,7 +168,7 @@ class Insert {
 
   async sendGone(keys: readonly { readonly key: string }[]): Promise<void> {
     const lines = keys.map(({ key }) => `${key}\t${this.#version}\t1\n`).join('')
-    const columns = [...this.#parts.codec.key.map(({ name }) => name), VERSION, DELETED]
+    const columns = [...this.#parts.codec.key.map(({ name }) => name), VERSION_COLUMN, DELETED_COLUMN]
     const problem = await this.#request(columns, lines)
     if (problem !== null) throw this.#parts.server.error(problem, this.#doing)
   }

@@ -1,13 +1,13 @@
 import type { BatchId, RejectedRow } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Column } from '../../sql/selection.js'
+import { versionOf } from './batch-version.js'
 import type { Bulk } from './bulk.js'
 import { CopyFields } from './copy-fields.js'
 import { documentId } from './document-id.js'
 import { JsonBytes } from './json-bytes.js'
-import { type FieldType, fieldType, type WriteMode } from './types.js'
-import { UnfitValue } from './unfit-value.js'
-import { versionOf } from './versions.js'
+import { type BulkMode, type FieldType, fieldType } from './types.js'
+import { ElasticsearchValueError } from './value-error.js'
 
 export interface BulkLimits {
   readonly bytes: number
@@ -19,14 +19,14 @@ export interface BulkLimits {
 interface BulkFormat {
   readonly columns: readonly Column[]
   readonly key: readonly string[]
-  readonly mode: WriteMode
+  readonly mode: BulkMode
   readonly limits: BulkLimits
 }
 
 /** Smaller requests cost more in overhead than they gain from running in parallel. */
 const FEW = 1000
 
-interface Field {
+interface EncodedField {
   readonly column: Column
   readonly type: FieldType
   /** `"name":` */
@@ -41,9 +41,9 @@ const IS_OBJECT = /^\s*\{/
 
 /** Encodes rows as lines of a bulk request directly from COPY's bytes, without building objects in between. */
 export class BulkEncoder {
-  readonly #fields: readonly Field[]
+  readonly #fields: readonly EncodedField[]
   readonly #key: readonly number[]
-  readonly #mode: WriteMode
+  readonly #mode: BulkMode
   readonly #limits: BulkLimits
 
   constructor({ columns, key, mode, limits }: BulkFormat) {
@@ -146,7 +146,8 @@ export class BulkEncoder {
       try {
         json.text(type.literal(fields.text(row, column)!))
       } catch (error) {
-        if (error instanceof UnfitValue) return `${this.#fields[column]!.column.name} ${error.message}`
+        if (error instanceof ElasticsearchValueError)
+          return `${this.#fields[column]!.column.name} ${error.message}`
         throw error
       }
     }

@@ -1,6 +1,7 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { RejectedRow } from '../../ports/sink.js'
 import { Backoff } from './backoff.js'
+import { fenceOf } from './batch-version.js'
 import { type HttpResponse, NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
 import {
@@ -12,7 +13,6 @@ import {
   sinkError,
   unavailable,
 } from './errors.js'
-import { fenceOf } from './versions.js'
 
 /** Lines of a bulk request whose items are settled individually. */
 export interface Bulk {
@@ -23,7 +23,7 @@ export interface Bulk {
   readonly rows: readonly number[]
 }
 
-interface Item {
+interface BulkItem {
   readonly status: number
   readonly result?: 'created' | 'updated' | 'noop' | 'deleted' | 'not_found'
   readonly error?: ServerError
@@ -31,7 +31,7 @@ interface Item {
 }
 
 interface BulkResponse extends HttpResponse {
-  readonly items: readonly Item[]
+  readonly items: readonly BulkItem[]
 }
 
 export interface Tally {
@@ -101,7 +101,7 @@ export class BulkSender {
         if (!isTemporary(answer.status) || !(await backoff.wait(answer.retryAfterMs)))
           throw sinkError(answer.status, errorOf(answer), to.target)
       } else {
-        const again = new Settlement(pending, to, tally).read(answer.items)
+        const again = new BulkResponseReader(pending, to, tally).read(answer.items)
         if (again.count < pending.rows.length) backoff.progressed()
         pending = again.bulk
         if (pending !== null && !(await backoff.wait())) throw again.problem
@@ -163,7 +163,7 @@ function isUnreadable(answer: HttpResponse): boolean {
 }
 
 /** Reads the response to one bulk item by item: HTTP returns 200 even when every document was rejected. */
-class Settlement {
+class BulkResponseReader {
   readonly #bulk: Bulk
   readonly #to: BulkTarget
   readonly #tally: Tally
@@ -175,7 +175,7 @@ class Settlement {
   }
 
   /** What has to be sent again, and the error to throw when no time is left for that. */
-  read(items: readonly Item[]): { bulk: Bulk | null; count: number; problem: VitrinaError | null } {
+  read(items: readonly BulkItem[]): { bulk: Bulk | null; count: number; problem: VitrinaError | null } {
     if (items.length !== this.#bulk.rows.length)
       throw new VitrinaError(
         'SINK_REFUSED',
@@ -193,7 +193,7 @@ class Settlement {
     return { bulk, count: again.size, problem }
   }
 
-  #isSettled(index: number, item: Item): boolean {
+  #isSettled(index: number, item: BulkItem): boolean {
     if (item.error === undefined) {
       this.#count(index, item)
       return true
@@ -222,7 +222,7 @@ class Settlement {
     return sharedFence !== null && current !== undefined && fenceOf(BigInt(current)) === sharedFence
   }
 
-  #count(index: number, { result, get }: Item): void {
+  #count(index: number, { result, get }: BulkItem): void {
     if (result !== undefined && result !== 'not_found') this.#tally[result] += 1
     if (get?._source !== undefined && result !== 'created')
       this.#tally.shown.push({ item: bytesOf(this.#bulk, index), source: get._source })
@@ -230,9 +230,9 @@ class Settlement {
 }
 
 /** Throws when the body is not a bulk response: the outcome of its items is then unknown. */
-function itemsOf(body: string): Item[] {
+function itemsOf(body: string): BulkItem[] {
   try {
-    const { items } = JSON.parse(body) as { items: Record<string, Item>[] }
+    const { items } = JSON.parse(body) as { items: Record<string, BulkItem>[] }
     return items.map((action) => Object.values(action)[0]!)
   } catch (error) {
     throw new NoResponse('the response is not a bulk response', { cause: error })

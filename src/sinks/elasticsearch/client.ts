@@ -40,7 +40,7 @@ const RESPONSE_BYTES = 256 * 1024 * 1024
  * HTTP to one cluster: keep-alive, time limits, the next node when one fails. Each request is sent once; the caller
  * decides whether to repeat it.
  */
-export class Client {
+export class ElasticsearchClient {
   readonly #nodes: readonly Node[]
   readonly #agent: http.Agent
   #current = 0

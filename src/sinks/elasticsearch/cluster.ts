@@ -1,5 +1,5 @@
 import { Backoff } from './backoff.js'
-import { Client, type HttpResponse, NoResponse, type Request } from './client.js'
+import { ElasticsearchClient, type HttpResponse, NoResponse, type Request } from './client.js'
 import type { ElasticsearchSettings } from './config.js'
 import { errorOf, isTemporary, isUntrusted, sinkError, unavailable } from './errors.js'
 
@@ -17,11 +17,11 @@ export interface IndexRequest extends Omit<Request, 'signal'> {
 
 /** The cluster as seen by one attempt: sends requests, retries for a while and classifies errors. */
 export class Cluster {
-  readonly client: Client
+  readonly client: ElasticsearchClient
   readonly signal: AbortSignal
 
   constructor(settings: ElasticsearchSettings, signal: AbortSignal) {
-    this.client = new Client(settings)
+    this.client = new ElasticsearchClient(settings)
     this.signal = signal
   }
 

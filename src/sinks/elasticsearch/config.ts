@@ -19,7 +19,7 @@ function schemeOf(text: string): string | undefined {
   return /^https?:(?=\/\/)/.exec(text)?.[0]
 }
 
-export const SETTINGS = {
+export const ELASTICSEARCH_SETTINGS = {
   ELASTICSEARCH_URL: {
     schema: addresses.optional(),
     means:
@@ -80,7 +80,7 @@ export const SETTINGS = {
   },
 } as const satisfies SettingsTable
 
-export type ElasticsearchSettings = SettingsOf<typeof SETTINGS>
+export type ElasticsearchSettings = SettingsOf<typeof ELASTICSEARCH_SETTINGS>
 
 const optionsSchema = z.strictObject({
   /** `update` keeps fields written by others; `index` writes whole documents and rejects late writers. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { batchId, toColumn } from '../../../tests/support/elasticsearch.js'
 import { RowBatch } from '../../sql/row-batch.js'
+import { versionOf } from './batch-version.js'
 import { BulkEncoder } from './bulk-encoder.js'
 import { documentId, keyOfId } from './document-id.js'
 import { normalJson, parseExact } from './exact-json.js'
 import { KeySet } from './key-set.js'
-import { versionOf } from './versions.js'
 
 describe('an _id', () => {
   const PARTS = ['', '~', '|', '~~', '~|', '|~', 'a', 'a|b', '~#', '#', '\\', 'é']

@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import {
   batchId,
   elasticsearchKind,
-  openSink,
+  openTestSink,
   SearchLab,
   searchServer,
 } from '../../../tests/support/elasticsearch.js'
-import { type Fault, FaultProxy } from '../../../tests/support/fault-proxy.js'
+import { FaultProxy, type ProxyFault } from '../../../tests/support/fault-proxy.js'
 import type { Sink } from '../../ports/sink.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
@@ -22,7 +22,7 @@ const ROWS = Array.from({ length: 1200 }, (_, id) => [String(id), `film ${id}`])
 async function aMart(environment: NodeJS.ProcessEnv = {}, options = {}) {
   const proxy = await FaultProxy.before(lab.url)
   const name = lab.name()
-  const sink = await openSink({
+  const sink = await openTestSink({
     url: proxy.url,
     name,
     columns: ['id integer', 'title text'],
@@ -37,7 +37,7 @@ async function aMart(environment: NodeJS.ProcessEnv = {}, options = {}) {
 const write = (sink: Sink, number = 1) => sink.write(RowBatch.ofRows(ROWS), batchId(number))
 
 /** The first so many bulks meet the fault. */
-function firstBulks(proxy: FaultProxy, count: number, fault: Fault): void {
+function firstBulks(proxy: FaultProxy, count: number, fault: ProxyFault): void {
   let left = count
   proxy.fault = ({ path }) => (path.includes('/_bulk') && left-- > 0 ? fault : null)
 }
@@ -58,7 +58,7 @@ const failing =
   }
 
 describe('a batch is written completely', () => {
-  const passing: Record<string, Fault> = {
+  const passing: Record<string, ProxyFault> = {
     'when the server is overloaded (429)': {
       kind: 'answer',
       status: 429,
@@ -109,7 +109,7 @@ it('sends again only what failed', async () => {
 
 it('halves a bulk that is too large (413), and rejects a single document that is too large', async () => {
   const { proxy, name, sink } = await aMart({ ELASTICSEARCH_PARALLEL_BULKS: '1' })
-  const tooLarge = ({ path, body }: { path: string; body: Buffer }): Fault | null =>
+  const tooLarge = ({ path, body }: { path: string; body: Buffer }): ProxyFault | null =>
     path.includes('/_bulk') && (body.length > 20_000 || body.includes('"film 77"'))
       ? { kind: 'answer', status: 413 }
       : null
@@ -132,7 +132,7 @@ it('refuses nothing and loses nothing when another part of a bulk is refused', a
 
 describe('a clear state', () => {
   const environment = { ELASTICSEARCH_RETRY_SECONDS: '1' }
-  const lasting: Record<string, { fault: Fault; code: string; message: RegExp }> = {
+  const lasting: Record<string, { fault: ProxyFault; code: string; message: RegExp }> = {
     'overloaded for longer than we wait': {
       fault: { kind: 'answer', status: 429 },
       code: 'SINK_OVERLOADED',
@@ -184,7 +184,7 @@ describe('a clear state', () => {
 
   it('for a server that does not respond, quickly and without its password', async () => {
     const url = 'http://ann:s3cret@127.0.0.1:9'
-    const sink = await openSink({ url, name: 'x', columns: ['id integer'] })
+    const sink = await openTestSink({ url, name: 'x', columns: ['id integer'] })
     const ping = elasticsearchKind(url).ping(AbortSignal.timeout(20_000))
     const failures = await Promise.all([sink.examine(), ping].map((each) => each.catch((error) => error)))
     for (const failure of failures) {
@@ -194,7 +194,7 @@ describe('a clear state', () => {
   })
 
   it('for a server without TLS', async () => {
-    const sink = await openSink({
+    const sink = await openTestSink({
       url: lab.url.replace('http:', 'https:'),
       name: 'x',
       columns: ['id integer'],
@@ -208,7 +208,7 @@ describe('a clear state', () => {
 
 it('tries the next node if one does not respond', async () => {
   const name = lab.name()
-  const sink = await openSink({
+  const sink = await openTestSink({
     url: `http://127.0.0.1:9,${lab.url}`,
     name,
     columns: ['id integer', 'title text'],
@@ -238,7 +238,7 @@ it('stops waiting when the run is stopped', async () => {
   const proxy = await FaultProxy.before(lab.url)
   const stop = new AbortController()
   const name = lab.name()
-  const sink = await openSink({
+  const sink = await openTestSink({
     url: proxy.url,
     name,
     columns: ['id integer', 'title text'],

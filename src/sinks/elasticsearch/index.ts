@@ -1,11 +1,11 @@
 import type { SinkKind } from '../../ports/sink.js'
 import { Cluster } from './cluster.js'
-import { type ElasticsearchSettings, readOptions, SETTINGS } from './config.js'
+import { ELASTICSEARCH_SETTINGS, type ElasticsearchSettings, readOptions } from './config.js'
 import { ElasticsearchSink } from './sink.js'
 
 /** R4.11: `es:<index>`. */
 export const elasticsearch = {
-  settings: SETTINGS,
+  settings: ELASTICSEARCH_SETTINGS,
   create: (settings: ElasticsearchSettings): SinkKind => ({
     kind: 'elasticsearch',
     prefix: settings.ES_TARGET_PREFIX,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import {
   batchId,
   elasticsearchKind,
-  openSink,
+  openTestSink,
   SearchLab,
   searchServer,
 } from '../../../tests/support/elasticsearch.js'
@@ -19,7 +19,7 @@ describe('a mart as an index', () => {
   })
 
   const aSink = (name: string, columns: string[], options = {}) =>
-    openSink({ url: lab.url, name, columns, options })
+    openTestSink({ url: lab.url, name, columns, options })
 
   it('R4.11 creates the index with strict mappings from the types of the query', async () => {
     const name = lab.name()

@@ -43,7 +43,7 @@ export function writeAlias(index: string): string {
 }
 
 /** A mart as an index: its actual and its required definition. */
-export class Mart {
+export class ElasticsearchMart {
   readonly name: string
   readonly target: string
   readonly columns: readonly Column[]

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { batchId, openSink, SearchLab, searchServer } from '../../../tests/support/elasticsearch.js'
+import { batchId, openTestSink, SearchLab, searchServer } from '../../../tests/support/elasticsearch.js'
 import { FaultProxy } from '../../../tests/support/fault-proxy.js'
 import type { Replacement, Sink } from '../../ports/sink.js'
 import { RowBatch } from '../../sql/row-batch.js'
@@ -10,8 +10,14 @@ beforeEach((context) => {
   if ('missing' in server) context.skip(server.missing)
 })
 
-async function aSink(name: string, options: Partial<Parameters<typeof openSink>[0]> = {}): Promise<Sink> {
-  return openSink({ url: lab.url, name, columns: ['id integer', 'title text'], replaces: true, ...options })
+async function aSink(name: string, options: Partial<Parameters<typeof openTestSink>[0]> = {}): Promise<Sink> {
+  return openTestSink({
+    url: lab.url,
+    name,
+    columns: ['id integer', 'title text'],
+    replaces: true,
+    ...options,
+  })
 }
 
 const rows = (from: number, to: number, title = 'film') =>

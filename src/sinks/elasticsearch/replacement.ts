@@ -4,15 +4,15 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult, Written } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Cluster } from './cluster.js'
-import { type IndexState, type Mart, writeAlias } from './mart.js'
-import type { Scan } from './scan.js'
-import type { BatchWriter } from './writer.js'
+import type { IndexScan } from './index-scan.js'
+import { type ElasticsearchMart, type IndexState, writeAlias } from './mart.js'
+import type { ElasticsearchWriter } from './writer.js'
 
 interface Parts {
-  readonly mart: Mart
-  readonly scan: Scan
+  readonly mart: ElasticsearchMart
+  readonly scan: IndexScan
   readonly cluster: Cluster
-  readonly documents: BatchWriter
+  readonly documents: ElasticsearchWriter
   /** Identifies what is built: another one begins from scratch. */
   readonly identity: string
   readonly brake: number

@@ -1,6 +1,6 @@
 import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
-import { fieldType, type WriteMode } from './types.js'
+import { type BulkMode, fieldType } from './types.js'
 
 /** A field as a mapping describes it. */
 export interface Property {
@@ -62,14 +62,14 @@ const RESERVED = new Set([
 export function nameFindings(columns: readonly Column[]): Finding[] {
   const names = columns.map(({ name }) => name)
   return names.flatMap((name) => {
-    const problem = nameProblem(name, names)
+    const problem = fieldNameProblem(name, names)
     return problem === null
       ? []
       : [finding('TARGET_VALUE', `Column "${name}" cannot be a field: ${problem}.`, 'Rename it with AS.')]
   })
 }
 
-function nameProblem(name: string, all: readonly string[]): string | null {
+function fieldNameProblem(name: string, all: readonly string[]): string | null {
   if (RESERVED.has(name)) return 'Elasticsearch reserves this name'
   if (name.split('.').some((part) => part.trim() === '')) return 'its name has an empty part between dots'
   const inner = all.find((other) => other.startsWith(`${name}.`))
@@ -77,7 +77,7 @@ function nameProblem(name: string, all: readonly string[]): string | null {
 }
 
 /** Columns that are rounded, regardless of the index. */
-export function lossFindings(columns: readonly Column[], mode: WriteMode): Finding[] {
+export function lossFindings(columns: readonly Column[], mode: BulkMode): Finding[] {
   return columns.flatMap(({ name, type }) => {
     const { loss } = fieldType(type, mode)
     return loss === null
@@ -95,7 +95,7 @@ export interface SchemaFindings {
 export function schemaFindings(
   columns: readonly Column[],
   properties: Properties,
-  mode: WriteMode,
+  mode: BulkMode,
 ): SchemaFindings {
   const errors: Finding[] = []
   const warnings: Finding[] = []

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { batchId, openSink, SearchLab, searchServer } from '../../../tests/support/elasticsearch.js'
+import { batchId, openTestSink, SearchLab, searchServer } from '../../../tests/support/elasticsearch.js'
 import type { Sink } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { RowBatch } from '../../sql/row-batch.js'
@@ -15,13 +15,13 @@ const A = 'aaaaaaaa-0000-4000-8000-000000000001'
 const B = 'bbbbbbbb-0000-4000-8000-000000000002'
 const C = 'cccccccc-0000-4000-8000-000000000003'
 
-async function aSink(options: Partial<Parameters<typeof openSink>[0]> = {}) {
+async function aSink(options: Partial<Parameters<typeof openTestSink>[0]> = {}) {
   const name = options.name ?? lab.name()
-  const sink = await openSink({ url: lab.url, columns: COLUMNS, ...options, name })
+  const sink = await openTestSink({ url: lab.url, columns: COLUMNS, ...options, name })
   return { name, sink }
 }
 
-async function aMart(options: Partial<Parameters<typeof openSink>[0]> = {}) {
+async function aMart(options: Partial<Parameters<typeof openTestSink>[0]> = {}) {
   const made = await aSink(options)
   await made.sink.prepare()
   return made

@@ -20,11 +20,11 @@ import { Cluster } from './cluster.js'
 import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
 import { documentId } from './document-id.js'
 import { gone } from './errors.js'
+import { Digester, IndexScan, summarise } from './index-scan.js'
 import { KeySet } from './key-set.js'
-import { type IndexState, Mart, writeAlias } from './mart.js'
+import { ElasticsearchMart, type IndexState, writeAlias } from './mart.js'
 import { IndexReplacement } from './replacement.js'
-import { Digester, Scan, summarise } from './scan.js'
-import { BatchWriter } from './writer.js'
+import { ElasticsearchWriter } from './writer.js'
 
 /** Where a part is written. */
 interface Ticket {
@@ -38,9 +38,9 @@ export class ElasticsearchSink implements Sink {
   readonly #parts: MartDefinition
   readonly #settings: ElasticsearchSettings
   readonly #cluster: Cluster
-  readonly #mart: Mart
-  readonly #scan: Scan
-  readonly #documents: BatchWriter
+  readonly #mart: ElasticsearchMart
+  readonly #scan: IndexScan
+  readonly #documents: ElasticsearchWriter
   readonly #digester: Digester
   #index: string | null = null
 
@@ -50,7 +50,7 @@ export class ElasticsearchSink implements Sink {
     this.#parts = parts
     this.#cluster = new Cluster(settings, parts.signal)
     const replaces = parts.replaces === true
-    this.#mart = new Mart({
+    this.#mart = new ElasticsearchMart({
       name: parts.name,
       target,
       columns: parts.columns,
@@ -58,8 +58,8 @@ export class ElasticsearchSink implements Sink {
       replaces,
       cluster: this.#cluster,
     })
-    this.#scan = new Scan(this.#cluster, target)
-    this.#documents = new BatchWriter({
+    this.#scan = new IndexScan(this.#cluster, target)
+    this.#documents = new ElasticsearchWriter({
       mart: parts,
       mode: options.write_mode,
       cluster: this.#cluster,
@@ -121,9 +121,9 @@ export class ElasticsearchSink implements Sink {
   }
 
   /** An index that is being built has no other writers: whole documents give the same result as merges, at lower cost. */
-  #whole(): BatchWriter {
+  #whole(): ElasticsearchWriter {
     const [mart, cluster, settings] = [this.#parts, this.#cluster, this.#settings]
-    return new BatchWriter({ mart, mode: 'index', cluster, settings })
+    return new ElasticsearchWriter({ mart, mode: 'index', cluster, settings })
   }
 
   get parting(): Parting {

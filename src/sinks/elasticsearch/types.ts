@@ -1,20 +1,20 @@
 import { type ArrayTexts, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
 import { numberOf } from './exact-json.js'
-import { UnfitValue } from './unfit-value.js'
+import { ElasticsearchValueError } from './value-error.js'
 
 /*
  * Maps PostgreSQL's types to Elasticsearch's; docs/guides/elasticsearch.md shows the mapping as a table.
  * A document is exact, or the row is rejected, or examine() has reported what is rounded.
  */
 
-export type WriteMode = 'update' | 'index'
+export type BulkMode = 'update' | 'index'
 export type Mapping = Readonly<Record<string, unknown>> & { readonly type: string }
 
 export interface FieldType {
   readonly mapping: Mapping
   /** How COPY's bytes become JSON: unchanged, quoted, or only by `literal`. */
   readonly copy: 'bare' | 'quoted' | null
-  /** PostgreSQL's text as JSON. Throws UnfitValue. */
+  /** PostgreSQL's text as JSON. Throws ElasticsearchValueError. */
   literal(text: string): string
   /** Back to PostgreSQL's text, from a value of parseExact; null when that is not possible. */
   text(value: unknown): string | null
@@ -30,11 +30,11 @@ const DOUBLE_DIGITS = 15
 const KEYWORD = { type: 'keyword', ignore_above: 8191 }
 const TEXT = { type: 'text', fields: { keyword: { type: 'keyword', ignore_above: 256 } } }
 
-export function fieldType(type: string, mode: WriteMode): FieldType {
+export function fieldType(type: string, mode: BulkMode): FieldType {
   return fieldOf(valueType(type), mode)
 }
 
-function fieldOf(type: ValueType, mode: WriteMode): FieldType {
+function fieldOf(type: ValueType, mode: BulkMode): FieldType {
   switch (type.kind) {
     case 'array':
       return arrayOf(fieldOf(type.of, mode))
@@ -99,7 +99,7 @@ function arrayOf(element: FieldType): FieldType {
  * An integer of any length is kept exactly. A fraction is kept as a number up to 15 digits; where more are declared it
  * is a string. Where nothing is declared (avg() returns 16 and more), users expect a number: see `loss`.
  */
-function numericField(type: ValueType & { kind: 'numeric' }, mode: WriteMode): FieldType {
+function numericField(type: ValueType & { kind: 'numeric' }, mode: BulkMode): FieldType {
   const { precision, scale } = type
   const back = (value: unknown) => withScale(digits(value), scale)
   if (precision === null)
@@ -118,7 +118,7 @@ const UNDECLARED = {
     'Declare the digits, as in ::numeric(38,10), to keep all of them as a string; choose write_mode "index"; or round() the value.',
 }
 
-function jsonField(mode: WriteMode): FieldType {
+function jsonField(mode: BulkMode): FieldType {
   const loss = {
     what: 'fractions inside it with more than 15 digits are rounded to a double when Elasticsearch merges a document',
     remedy: 'Choose write_mode "index" if they matter.',
@@ -142,7 +142,9 @@ const LARGE_EXPONENT = /\d[eE]\+?\d{3}/
 /** The server reads the number 1e400 as a double and would store the string "Infinity" instead. */
 function mergeableJson(text: string): string {
   if (LARGE_EXPONENT.test(text) && hasInfinity(JSON.parse(text)))
-    throw new UnfitValue('contains a number larger than a double; write_mode "index" can store it')
+    throw new ElasticsearchValueError(
+      'contains a number larger than a double; write_mode "index" can store it',
+    )
   return oneLine(text)
 }
 
@@ -155,7 +157,7 @@ function hasInfinity(value: unknown): boolean {
 function finite(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   if (last < 0x30 || last > 0x39)
-    throw new UnfitValue(
+    throw new ElasticsearchValueError(
       `is ${text}, which JSON cannot represent; use NULLIF(…, '${text}') in the query to make it NULL`,
     )
   // As an integer it would lose its sign.
@@ -169,7 +171,7 @@ const HYPHEN = '-'
 /** A four-digit year AD: strict formats reject PostgreSQL's other dates. */
 function requireDate(text: string): void {
   if (text[4] !== HYPHEN || text.endsWith('C'))
-    throw new UnfitValue(
+    throw new ElasticsearchValueError(
       `is ${text}, but Elasticsearch accepts only dates from 0001 to 9999; use NULLIF(…, '${text}') in the query to make it NULL`,
     )
 }

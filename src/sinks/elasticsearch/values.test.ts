@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
-import { batchId, openSink, SearchLab, searchServer } from '../../../tests/support/elasticsearch.js'
+import { batchId, openTestSink, SearchLab, searchServer } from '../../../tests/support/elasticsearch.js'
 import { withClient } from '../../../tests/support/server.js'
 import { RowBatch } from '../../sql/row-batch.js'
 import { parseExact } from './exact-json.js'
@@ -122,7 +122,7 @@ for (const write_mode of ['update', 'index'] as const) {
   it(`values arrive as they left, by the contract of types, in write_mode ${write_mode}`, async () => {
     const name = lab.name()
     const columns = ['id integer', ...CASES.map(({ type }, index) => `c${index} ${type}`)]
-    const sink = await openSink({ url: lab.url, name, columns, options: { write_mode } })
+    const sink = await openTestSink({ url: lab.url, name, columns, options: { write_mode } })
     await sink.prepare()
     const row = ['1', ...(await texts(CASES.map(({ type, value }) => `${quoted(value)}::${type}`)))]
     const nulls = ['2', ...CASES.map(() => null)]
@@ -160,7 +160,7 @@ describe('a value that a document cannot hold is rejected with the reason', () =
   for (const [type, value] of UNFIT) {
     it(`${type} ${value.slice(0, 20)}`, async () => {
       const name = lab.name()
-      const sink = await openSink({ url: lab.url, name, columns: ['id integer', `v ${type}`] })
+      const sink = await openTestSink({ url: lab.url, name, columns: ['id integer', `v ${type}`] })
       await sink.prepare()
       const [text] = await texts([`${quoted(value)}::${type}`])
       const { inserted, refused } = await sink.write(
@@ -178,7 +178,7 @@ describe('a value that a document cannot hold is rejected with the reason', () =
 
 it('texts of any length are stored, and only short ones are searchable as a whole', async () => {
   const name = lab.name()
-  const sink = await openSink({ url: lab.url, name, columns: ['id integer', 'body text', 'kind xml'] })
+  const sink = await openTestSink({ url: lab.url, name, columns: ['id integer', 'body text', 'kind xml'] })
   await sink.prepare()
   const long = '日'.repeat(40_000)
   expect((await sink.write(RowBatch.ofRows([['1', long, long]]), batchId())).refused).toEqual([])
@@ -187,7 +187,7 @@ it('texts of any length are stored, and only short ones are searchable as a whol
 
 it('keys of every shape are found again in their digests', async () => {
   const name = lab.name()
-  const sink = await openSink({
+  const sink = await openTestSink({
     url: lab.url,
     name,
     columns: ['a text', 'b timestamp with time zone', 'n numeric(38,10)', 'v integer'],

@@ -1,12 +1,12 @@
 import type { BatchId, MartDefinition, PartBatchId, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
+import { versionOf } from './batch-version.js'
 import { BulkSender, type BulkTarget, bulksOf } from './bulk.js'
 import { BulkEncoder } from './bulk-encoder.js'
 import type { Cluster } from './cluster.js'
 import type { ElasticsearchSettings } from './config.js'
 import { leftoversOf } from './merged-objects.js'
-import type { WriteMode } from './types.js'
-import { versionOf } from './versions.js'
+import type { BulkMode } from './types.js'
 
 const MIB = 1024 * 1024
 
@@ -18,13 +18,13 @@ const ALIAS_ONLY = Buffer.from('{"update":{"_id":"~!"}}\n{"doc":{}}\n')
 
 interface BatchWriterParts {
   readonly mart: MartDefinition
-  readonly mode: WriteMode
+  readonly mode: BulkMode
   readonly cluster: Cluster
   readonly settings: ElasticsearchSettings
 }
 
 /** Writes batches and removes keys by bulk requests to the index behind an alias. */
-export class BatchWriter {
+export class ElasticsearchWriter {
   readonly #encoder: BulkEncoder
   readonly #sender: BulkSender
   readonly #target: string

@@ -1,10 +1,10 @@
 import type { Session } from '../../postgres/session.js'
 import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
 import { columnList } from '../../sql/selection.js'
-import type { Target } from './target.js'
+import type { TargetTable } from './target.js'
 
 /** Inserts rows into an empty table, without looking for conflicts. */
-export function insertSql(target: Target, relation: string): string {
+export function insertSql(target: TargetTable, relation: string): string {
   return `${insertInto(target)} SELECT ${columnList(target.columns)} FROM ${relation} ORDER BY ${quoteList(target.key)}`
 }
 
@@ -13,7 +13,7 @@ export function insertSql(target: Target, relation: string): string {
  * one table lock its rows in the same order (179 deadlocks in 8 s without, none with). `newestBy` keeps one row for each
  * key, the one that sorts last by those columns.
  */
-export function upsertSql(target: Target, relation: string, newestBy: readonly string[] | null): string {
+export function upsertSql(target: TargetTable, relation: string, newestBy: readonly string[] | null): string {
   const key = quoteList(target.key)
   const fixed = target.key.filter((name) => !target.looseKey.includes(name))
   const rest = target.columns.filter((column) => !fixed.includes(column.name))
@@ -51,7 +51,7 @@ export function countedMerge(statement: string): string {
   return `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, BUFFERS OFF, SUMMARY OFF, FORMAT JSON) ${statement}`
 }
 
-function insertInto(target: Target): string {
+function insertInto(target: TargetTable): string {
   return `INSERT INTO ${target.quoted} AS mart (${columnList(target.columns)})${target.overriding ? ' OVERRIDING SYSTEM VALUE' : ''}`
 }
 
@@ -76,7 +76,7 @@ function differs(columns: readonly { readonly name: string }[]): string {
  * types of the mart: a key that was rounded there would never be found in the source.
  */
 export function absentFrom(
-  { key, columns, types }: Target,
+  { key, columns, types }: TargetTable,
   kept: string,
   names: readonly string[] = key,
 ): string {

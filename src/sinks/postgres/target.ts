@@ -9,7 +9,7 @@ import { requireStoredInTargets } from './stored-elsewhere.js'
 import { uniqueIndexes } from './unique-indexes.js'
 
 /** The table that a pipeline fills, as far as writing to it is concerned. */
-export interface Target {
+export interface TargetTable {
   readonly name: TableName
   readonly quoted: string
   /** A table that was dropped and created again has another oid. */
@@ -47,7 +47,7 @@ export interface WantedTable {
 }
 
 /** Creates the table with exactly the columns of the query, in the same order and with the same types. */
-export async function createTarget(session: Session, wanted: WantedTable): Promise<Target> {
+export async function createTarget(session: Session, wanted: WantedTable): Promise<TargetTable> {
   const { address, columns, keyColumns } = wanted
   const name = parseTable(address)
   const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
@@ -66,7 +66,7 @@ export async function createTarget(session: Session, wanted: WantedTable): Promi
 export async function findTarget(
   session: Session,
   { address, columns, keyColumns, rules }: WantedTable,
-): Promise<Target | null> {
+): Promise<TargetTable | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
   const relation = await relationOf(session, name)
@@ -232,7 +232,7 @@ function writtenColumns(
 /** Asks the server whether every column can be assigned, before anything is read. `asked`: a copy of the table. */
 export async function requireAssignable(
   session: Session,
-  { name, columns, overriding: overrides }: Target,
+  { name, columns, overriding: overrides }: TargetTable,
   asked: TableName = name,
 ): Promise<void> {
   const overriding = overrides ? 'OVERRIDING SYSTEM VALUE ' : ''
@@ -247,7 +247,10 @@ export async function requireAssignable(
 }
 
 /** Called in the transaction that has written to the table, so no other session can change it any more. */
-export async function requireUnchanged(session: Session, { name, columns, types }: Target): Promise<void> {
+export async function requireUnchanged(
+  session: Session,
+  { name, columns, types }: TargetTable,
+): Promise<void> {
   const attributes = await attributesOf(session, name)
   const changed = columns.filter(
     (column, place) => attributes.find((attribute) => attribute.name === column.name)?.type !== types[place],

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import type { S3Settings } from './config.js'
 import { type BucketAddress, isAbsent, isConditionFailed, sinkError } from './errors.js'
-import { loadClient } from './libraries.js'
+import { loadS3Client } from './libraries.js'
 
 /** Long enough for a slow network; a server that is down refuses connections at once. */
 const CONNECT_MS = 5_000
@@ -53,7 +53,7 @@ export class Bucket {
     settings: S3Settings & { readonly S3_BUCKET: string },
     signal: AbortSignal,
   ): Promise<Bucket> {
-    return new Bucket(await loadClient(), settings, signal)
+    return new Bucket(await loadS3Client(), settings, signal)
   }
 
   close(): void {

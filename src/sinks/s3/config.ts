@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
 
-export const SETTINGS = {
+export const S3_SETTINGS = {
   S3_BUCKET: {
     schema: z.string().min(3).optional(),
     means: 'Bucket of s3: targets. Unset: such targets fail validation.',
@@ -45,7 +45,7 @@ export const SETTINGS = {
   },
 } as const satisfies SettingsTable
 
-export type S3Settings = SettingsOf<typeof SETTINGS>
+export type S3Settings = SettingsOf<typeof S3_SETTINGS>
 
 const options = z.strictObject({
   partition_by: z.string().min(1).nullable().default(null),

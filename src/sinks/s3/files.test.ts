@@ -1,6 +1,6 @@
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, it } from 'vitest'
-import { aMart, describeS3, runOnce, TestRun } from '../../../tests/support/s3-mart.js'
+import { anS3Mart, describeS3, runOnce, TestRun } from '../../../tests/support/s3-mart.js'
 import { ALL_CASES } from '../../../tests/support/sample.js'
 
 const films = (from: number, to: number, mark = '') =>
@@ -10,7 +10,7 @@ const HOUR = 3_600_000
 await describeS3('Files of a mart', (s3) => {
   it('are in one folder for each value of the partition column, and contain that column', async () => {
     const types = { id: 'bigint', genre: 'text', title: 'text' }
-    const mart = aMart(s3, { types, options: { partition_by: 'genre' } })
+    const mart = anS3Mart(s3, { types, options: { partition_by: 'genre' } })
     const genres = [
       'drama',
       'sci-fi & more/=%',
@@ -47,7 +47,7 @@ await describeS3('Files of a mart', (s3) => {
 
   it('no longer contain a row that moved to another partition', async () => {
     const types = { id: 'bigint', month: 'date' }
-    const mart = aMart(s3, { types, options: { partition_by: 'month' } })
+    const mart = anS3Mart(s3, { types, options: { partition_by: 'month' } })
     await runOnce(mart, [
       ['1', '2024-01-01'],
       ['2', '2024-01-01'],
@@ -65,7 +65,7 @@ await describeS3('Files of a mart', (s3) => {
   })
 
   it('are not created by the thousand: a partition column with too many values is rejected', async () => {
-    const mart = aMart(s3, { options: { partition_by: 'id' } })
+    const mart = anS3Mart(s3, { options: { partition_by: 'id' } })
     const run = new TestRun()
     await expect(run.write(await mart.open(), films(1, 501))).rejects.toMatchObject({ code: 'TARGET_VALUE' })
   })
@@ -73,7 +73,7 @@ await describeS3('Files of a mart', (s3) => {
   it.each(['snappy', 'gzip', 'uncompressed'])(
     'are read by DuckDB and by us when they are compressed with %s',
     async (compression) => {
-      const mart = aMart(s3, { options: { compression } })
+      const mart = anS3Mart(s3, { options: { compression } })
       await runOnce(mart, films(1, 300))
       await runOnce(mart, films(300, 301, ' new'), new TestRun(2))
       expect(await mart.read()).toEqual([...films(1, 299), ...films(300, 301, ' new')])
@@ -82,7 +82,7 @@ await describeS3('Files of a mart', (s3) => {
 
   const BATCH = ALL_CASES ? 5_000 : 1_000
   it(`hold ${20 * BATCH} rows of 20 batches, equal to what was written, in few files`, async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const sink = await mart.open()
     const run = new TestRun()
     for (let batch = 0; batch < 20; batch++)
@@ -102,8 +102,8 @@ await describeS3('Files of a mart', (s3) => {
   })
 
   it('are merged when there are many small ones, unless that is turned off', async () => {
-    const mart = aMart(s3)
-    const apart = aMart(s3, { options: { file_size_mb: 0 } })
+    const mart = anS3Mart(s3)
+    const apart = anS3Mart(s3, { options: { file_size_mb: 0 } })
     for (let fence = 1; fence <= 9; fence++) {
       await runOnce(mart, films(fence, fence), new TestRun(fence))
       await runOnce(apart, films(fence, fence), new TestRun(fence))
@@ -115,7 +115,7 @@ await describeS3('Files of a mart', (s3) => {
   })
 
   it('are not read again when no key of the run can be in them', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(10, 12))
     const { path } = (await mart.manifest())!.files[0]!
     const Key = `${mart.name}/${path}`
@@ -135,7 +135,7 @@ await describeS3('Files of a mart', (s3) => {
 
   it('are kept for readers of an older manifest for a day and then deleted, and no others are', async () => {
     let now = Date.now()
-    const mart = aMart(s3, { now: () => new Date(now) })
+    const mart = anS3Mart(s3, { now: () => new Date(now) })
     await runOnce(mart, films(1, 2))
     const [old] = (await mart.manifest())!.files.map(({ path }) => path)
     const abandoned = new TestRun(2)
@@ -163,7 +163,7 @@ await describeS3('Files of a mart', (s3) => {
   })
 
   it('are complete for readers while runs are published', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 50, ' run 1'))
     let ended = false
     const seen: number[] = []

@@ -1,14 +1,14 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { MartDefinition, Sink, SinkKind } from '../../ports/sink.js'
 import { Bucket } from './client.js'
-import { nameProblem, readOptions, type S3Options, type S3Settings, SETTINGS } from './config.js'
+import { nameProblem, readOptions, S3_SETTINGS, type S3Options, type S3Settings } from './config.js'
 import { INSTALL_HINT, loadParquet, missingPackages } from './libraries.js'
 import { S3Sink } from './sink.js'
 import { storageOf } from './types.js'
 
 /** Parquet files in a bucket, under the addresses `s3:<prefix>`. */
 export const s3 = {
-  settings: SETTINGS,
+  settings: S3_SETTINGS,
   create: (settings: S3Settings): SinkKind => s3Kind(settings, () => new Date()),
 }
 

@@ -30,7 +30,7 @@ export async function loadParquet(): Promise<ParquetLibrary> {
   return { reader, writer }
 }
 
-export async function loadClient(): Promise<typeof import('@aws-sdk/client-s3')> {
+export async function loadS3Client(): Promise<typeof import('@aws-sdk/client-s3')> {
   // On Node 20 it warns about versions of next year; ours is pinned, and the warning would fill the log.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   return import('@aws-sdk/client-s3').catch(notThere)

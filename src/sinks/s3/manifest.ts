@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { Bucket, WriteCondition } from './client.js'
-import type { FileKeyRange } from './key-ranges.js'
+import type { FileKeyRange } from './key-spans.js'
 import { MANIFEST, partitionOf } from './layout.js'
 
 const file = z.object({

@@ -4,10 +4,10 @@ import { VitrinaError } from '../../model/errors.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Bucket } from './client.js'
 import { digestOfTexts } from './digests.js'
-import type { FileKeyRange } from './key-ranges.js'
+import type { FileKeyRange } from './key-spans.js'
 import type { ParquetLibrary } from './libraries.js'
 import { entryOf, type FileEntry } from './manifest.js'
-import { type Columns, ParquetFileReader, ParquetFileWriter } from './parquet.js'
+import { type ParquetColumns, ParquetFileReader, ParquetFileWriter } from './parquet.js'
 import type { MartShape } from './schema.js'
 import type { Storage } from './types.js'
 
@@ -66,7 +66,7 @@ export class MartFiles {
   }
 
   /** Portions of some columns, in row order. */
-  async *portions(file: FileEntry, storages: readonly Storage[]): AsyncGenerator<Columns> {
+  async *portions(file: FileEntry, storages: readonly Storage[]): AsyncGenerator<ParquetColumns> {
     const whole = storages.length === this.#mart.storages.length || file.bytes <= WHOLE_BYTES
     const buffer = whole ? await this.#fetch(file) : this.#ranges(file)
     const reader = await ParquetFileReader.open(this.#mart.parquet, buffer)
@@ -79,7 +79,7 @@ export class MartFiles {
   }
 
   /** Complete rows, in portions. */
-  allColumns(file: FileEntry): AsyncGenerator<Columns> {
+  allColumns(file: FileEntry): AsyncGenerator<ParquetColumns> {
     return this.portions(file, this.#mart.storages)
   }
 

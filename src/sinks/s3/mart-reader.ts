@@ -2,12 +2,12 @@ import { VitrinaError } from '../../model/errors.js'
 import type { MartSummary, RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { digestOfTexts } from './digests.js'
-import { around } from './key-ranges.js'
+import { around } from './key-spans.js'
 import { type FileEntry, readManifest } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import type { Columns } from './parquet.js'
+import type { ParquetColumns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
-import { UnfitValue } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 /** The mart as its readers see it. */
 export class MartReader {
@@ -63,7 +63,7 @@ export class MartReader {
     }
   }
 
-  #digestsOf(columns: Columns): RowDigest[] {
+  #digestsOf(columns: ParquetColumns): RowDigest[] {
     const { storages } = this.#mart
     return Array.from(columns[0]!, (_, row) =>
       this.#digest(storages.map((storage, index) => storage.text(columns[index]![row]!))),
@@ -77,7 +77,7 @@ export class MartReader {
         try {
           return storage.text(storage.read(row[index]!))
         } catch (error) {
-          if (error instanceof UnfitValue) return row[index]!
+          if (error instanceof S3ValueError) return row[index]!
           throw error
         }
       }),

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { BatchId } from '../../ports/sink.js'
 import type { DeadRows } from './digests.js'
-import { around, type FileKeyRange, rangeOf } from './key-ranges.js'
+import { around, type FileKeyRange, rangeOf } from './key-spans.js'
 import { folderOf, mergedFile } from './layout.js'
 import type { FileEntry } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import type { Columns, ParquetFileWriter } from './parquet.js'
+import type { ParquetColumns, ParquetFileWriter } from './parquet.js'
 import type { Resolution } from './resolution.js'
 import type { ParquetValue, Storage } from './types.js'
 
@@ -118,7 +118,7 @@ class Output {
     return { writer: this.#writer, range: around(this.#key, this.#ranges) }
   }
 
-  #add(columns: Columns, first: number, dead: DeadRows): void {
+  #add(columns: ParquetColumns, first: number, dead: DeadRows): void {
     if (this.#waiting.length === 0) this.#waiting = columns.map(() => [])
     for (const [index, values] of columns.entries()) {
       const waiting = this.#waiting[index]!

@@ -1,17 +1,17 @@
 import { trimEnd } from '../../model/trim-end.js'
-import { UnfitValue } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
 /** The digits without the point, as Parquet stores a decimal. */
 export function unscaledOf(text: string, precision: number, scale: number): bigint {
   const parts = DECIMAL.exec(text)
-  if (parts === null) throw new UnfitValue(`${text} does not fit into decimal(${precision},${scale})`)
+  if (parts === null) throw new S3ValueError(`${text} does not fit into decimal(${precision},${scale})`)
   const fraction = trimEnd(parts[3] ?? '', '0')
-  if (fraction.length > scale) throw new UnfitValue(`${text} has more than ${scale} decimals`)
+  if (fraction.length > scale) throw new S3ValueError(`${text} has more than ${scale} decimals`)
   const digits = (parts[2]! + fraction.padEnd(scale, '0')).replace(/^0+(?=\d)/, '')
   if (digits.length > precision)
-    throw new UnfitValue(`${text} has more digits than decimal(${precision},${scale})`)
+    throw new S3ValueError(`${text} has more digits than decimal(${precision},${scale})`)
   return BigInt(parts[1]! + digits)
 }
 
@@ -30,7 +30,7 @@ export function signedOf(bytes: Uint8Array): bigint {
 export function integerOf(text: string, least: number, most: number): number {
   const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= least && value <= most))
-    throw new UnfitValue(`${text} is not an integer from ${least} to ${most}`)
+    throw new S3ValueError(`${text} is not an integer from ${least} to ${most}`)
   return value
 }
 
@@ -38,14 +38,14 @@ const LONG = 2n ** 63n
 
 export function longOf(text: string): bigint {
   const value = /^-?\d+$/.test(text) ? BigInt(text) : LONG
-  if (value < -LONG || value >= LONG) throw new UnfitValue(`${text} is not a 64-bit integer`)
+  if (value < -LONG || value >= LONG) throw new S3ValueError(`${text} is not a 64-bit integer`)
   return value
 }
 
 export function floatOf(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || (Number.isNaN(value) && text !== 'NaN'))
-    throw new UnfitValue(`${text} is not a number`)
+    throw new S3ValueError(`${text} is not a number`)
   return value
 }
 

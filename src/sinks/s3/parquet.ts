@@ -10,7 +10,7 @@ const deflate = { GZIP: (input: Uint8Array) => new Uint8Array(gzipSync(input)) }
 const inflate = { GZIP: (input: Uint8Array) => new Uint8Array(gunzipSync(input)) }
 
 /** Columnar: `columns[i][row]`. */
-export type Columns = readonly (readonly ParquetValue[])[]
+export type ParquetColumns = readonly (readonly ParquetValue[])[]
 
 /** Builds one file. The same rows in the same portions give the same bytes. */
 export class ParquetFileWriter {
@@ -34,7 +34,7 @@ export class ParquetFileWriter {
     })
   }
 
-  write(columns: Columns): void {
+  write(columns: ParquetColumns): void {
     const count = columns[0]?.length ?? 0
     if (count === 0) return
     this.rows += count
@@ -89,7 +89,7 @@ export class ParquetFileReader {
   }
 
   /** Values of these columns, in portions. */
-  async *portions(storages: readonly Storage[]): AsyncGenerator<Columns> {
+  async *portions(storages: readonly Storage[]): AsyncGenerator<ParquetColumns> {
     const columns = storages.map(({ name }) => name)
     const scan = await this.#library.reader.parquetScan({
       file: this.#file,

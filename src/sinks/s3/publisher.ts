@@ -15,7 +15,7 @@ import {
 } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import { mergeFiles } from './merging.js'
-import { type Resolution, resolve } from './resolution.js'
+import { type Resolution, resolveSteps } from './resolution.js'
 import { describeColumns } from './schema.js'
 
 /** Two pipelines may fill one mart; the one that loses the race starts over from the other's manifest. */
@@ -95,7 +95,7 @@ export class Publisher {
     const older = seen?.manifest.files ?? []
     const steps = marks.map(stepOf)
     await this.#files.requireThere(steps.flatMap((step) => (step.kind === 'rows' ? [step.file] : [])))
-    const resolution = await resolve(this.#mart, this.#files, { steps, older })
+    const resolution = await resolveSteps(this.#mart, this.#files, { steps, older })
     inspect(resolution, seen)
     const deleted = kind === 'replace' ? resolution.untouched : 0
     const merged = await mergeFiles(this.#mart, this.#files, {

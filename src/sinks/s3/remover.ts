@@ -5,8 +5,8 @@ import { DigestSet, digestOfTexts } from './digests.js'
 import { martAddress, removalFile } from './layout.js'
 import { readManifest, stepOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { type Resolution, removalBody, resolve } from './resolution.js'
-import { UnfitValue } from './unfit-value.js'
+import { type Resolution, removalBody, resolveSteps } from './resolution.js'
+import { S3ValueError } from './value-error.js'
 
 const KEYS_IN_PART = 100_000
 
@@ -32,7 +32,7 @@ export class Remover {
     marks: readonly string[],
   ): Promise<Removal> {
     const seen = await readManifest(this.#mart.bucket, this.#mart.prefix)
-    const resolution = await resolve(this.#mart, this.#files, {
+    const resolution = await resolveSteps(this.#mart, this.#files, {
       steps: marks.map(stepOf),
       older: seen?.manifest.files ?? [],
     })
@@ -73,7 +73,7 @@ export class Remover {
     try {
       return [this.#mart.keys.map((storage, index) => storage.text(storage.read(key[index]!)))]
     } catch (error) {
-      if (error instanceof UnfitValue) return null
+      if (error instanceof S3ValueError) return null
       throw error
     }
   }

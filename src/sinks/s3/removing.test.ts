@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aMart, describeS3, runOnce, type TestMart, TestRun } from '../../../tests/support/s3-mart.js'
+import { anS3Mart, describeS3, runOnce, TestRun, type TestS3Mart } from '../../../tests/support/s3-mart.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
 const films = (from: number, to: number, mark = '') =>
@@ -7,7 +7,7 @@ const films = (from: number, to: number, mark = '') =>
 const keys = (from: number, to: number) => films(from, to).map(([id]) => [id!])
 
 /** Rebuilds the mart, a batch for each list of rows. */
-async function replaceWith(mart: TestMart, batches: string[][][], run = new TestRun(2), brake = 0.5) {
+async function replaceWith(mart: TestS3Mart, batches: string[][][], run = new TestRun(2), brake = 0.5) {
   const sink = await mart.open({ brake })
   const replacement = await sink.replacement(run.id)
   let rows = 0
@@ -18,7 +18,7 @@ async function replaceWith(mart: TestMart, batches: string[][][], run = new Test
 
 await describeS3('Removing rows from files', (s3) => {
   it('removes rows that the source no longer has, also rows that this run wrote', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 6))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -30,7 +30,7 @@ await describeS3('Removing rows from files', (s3) => {
   })
 
   it('stops before it removes more than the brake allows', async () => {
-    const mart = aMart(s3, { brake: 0.5 })
+    const mart = anS3Mart(s3, { brake: 0.5 })
     await runOnce(mart, films(1, 4))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -45,7 +45,7 @@ await describeS3('Removing rows from files', (s3) => {
   })
 
   it('leaves a file for readers when the last row is gone', async () => {
-    const mart = aMart(s3, { brake: 1 })
+    const mart = anS3Mart(s3, { brake: 1 })
     await runOnce(mart, films(1, 2))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -56,7 +56,7 @@ await describeS3('Removing rows from files', (s3) => {
 
   it('finds keys of several columns, in the order of the key', async () => {
     const types = { film: 'uuid', at: 'timestamp with time zone', note: 'text' }
-    const mart = aMart(s3, { types, key: ['at', 'film'] })
+    const mart = anS3Mart(s3, { types, key: ['at', 'film'] })
     const film = (n: number) => `00000000-0000-0000-0000-00000000000${n}`
     const at = '2024-01-02 03:04:05.123456+00'
     await runOnce(mart, [
@@ -73,7 +73,7 @@ await describeS3('Removing rows from files', (s3) => {
 
 await describeS3('Replacing a mart of files', (s3) => {
   it('shows the old mart until the new one is complete, and counts deleted rows', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 4))
     const { publish } = await replaceWith(mart, [films(3, 4, ' new'), films(5, 6, ' new')])
     expect(await mart.read()).toEqual(films(1, 4))
@@ -82,7 +82,7 @@ await describeS3('Replacing a mart of files', (s3) => {
   })
 
   it('is stopped by the brake, and the old mart stays', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 4))
     const { publish } = await replaceWith(mart, [films(4, 4)])
     await expect(publish()).rejects.toMatchObject({ code: 'BRAKE' })
@@ -90,7 +90,7 @@ await describeS3('Replacing a mart of files', (s3) => {
   })
 
   it('removes everything if the brake is 1', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 4))
     const { publish } = await replaceWith(mart, [], new TestRun(2), 1)
     expect(await publish()).toEqual({ deleted: 4 })
@@ -98,7 +98,7 @@ await describeS3('Replacing a mart of files', (s3) => {
   })
 
   it('continues in another attempt, and is published once when requested twice', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 4))
     const first = await replaceWith(mart, [films(1, 3, ' new')])
     const again = new TestRun(3, first.run.id)
@@ -116,7 +116,7 @@ await describeS3('Replacing a mart of files', (s3) => {
   })
 
   it('does not publish fewer rows than were written', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const { replacement, run } = await replaceWith(mart, [films(1, 3)])
     const publish = replacement.publish(run.last(), { rows: 5, rewritten: 1, marks: run.marks })
     await expect(publish).rejects.toMatchObject({ code: 'SINK_GONE' })
@@ -124,7 +124,7 @@ await describeS3('Replacing a mart of files', (s3) => {
   })
 
   it('keeps one row if a key occurs twice', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const { publish } = await replaceWith(mart, [films(1, 2, ' early'), films(2, 3, ' late')])
     await publish()
     expect(await mart.read()).toEqual([...films(1, 1, ' early'), ...films(2, 3, ' late')])

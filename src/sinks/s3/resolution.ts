@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { DeadRows, DigestSet, digestOfTexts } from './digests.js'
-import { type FileKeyRange, KeySpans, rangeOf } from './key-ranges.js'
+import { type FileKeyRange, KeySpans, rangeOf } from './key-spans.js'
 import type { FileEntry, MarkedStep } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { Scalar } from './types.js'
@@ -25,7 +25,7 @@ export interface Resolution {
  * row with this key, in an earlier step or an older file, is dead. The result is the same even when some of the steps
  * were published before.
  */
-export async function resolve(
+export async function resolveSteps(
   mart: MartContext,
   files: MartFiles,
   { steps, older }: { readonly steps: readonly MarkedStep[]; readonly older: readonly FileEntry[] },
@@ -51,7 +51,7 @@ type ReadStep =
   | { readonly kind: 'rows'; readonly file: FileEntry; readonly range: FileKeyRange | null }
   | { readonly kind: 'removal'; readonly keys: readonly TextValues[]; readonly range: FileKeyRange | null }
 
-interface Work {
+interface ResolutionWork {
   readonly files: readonly FileEntry[]
   /** Steps that may share a key with another step or an older file. */
   readonly steps: readonly ReadStep[]
@@ -65,7 +65,7 @@ async function prepare(
   mart: MartContext,
   steps: readonly MarkedStep[],
   older: readonly FileEntry[],
-): Promise<Work> {
+): Promise<ResolutionWork> {
   const first = mart.keys[0]!
   const read = await readSteps(mart, steps)
   const written = new Map(read.flatMap((step) => (step.kind === 'rows' ? [[step.file.path, step.file]] : [])))

@@ -24,7 +24,7 @@ export function describeColumns(
 }
 
 /** Problems of these columns, on their own and compared with the existing mart. */
-export function problems(shape: MartShape, manifest: Manifest | null): Finding[] {
+export function shapeProblems(shape: MartShape, manifest: Manifest | null): Finding[] {
   const { columns, options } = shape
   const names = columns.map(({ name }) => name)
   const missing = [...shape.key, ...(options.partition_by === null ? [] : [options.partition_by])].filter(
@@ -103,7 +103,7 @@ export function warnings(columns: readonly Column[]): Finding[] {
 
 /** Throws the same findings as an error, for a run. */
 export function requireFit(shape: MartShape, manifest: Manifest | null): void {
-  const [first] = problems(shape, manifest)
+  const [first] = shapeProblems(shape, manifest)
   if (first !== undefined) throw new VitrinaError(first.code as 'TARGET_MISMATCH', first.message, first.hint)
 }
 

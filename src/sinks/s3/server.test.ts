@@ -1,15 +1,15 @@
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { describe, expect, it } from 'vitest'
 import {
-  aMart,
-  columnsOf,
+  anS3Mart,
+  columnsOfTypes,
   describeS3,
-  type MartOptions,
   runOnce,
+  type S3MartOptions,
   TestRun,
 } from '../../../tests/support/s3-mart.js'
 import { readTable } from '../../config/settings.js'
-import { SETTINGS } from './config.js'
+import { S3_SETTINGS } from './config.js'
 import { sinkError } from './errors.js'
 import { s3 as s3Sink } from './index.js'
 
@@ -18,19 +18,19 @@ const ROW = [['1', 'film 1']]
 
 await describeS3('An S3 server', (s3) => {
   it('reports the bucket to doctor', async () => {
-    expect(await aMart(s3).kind.ping(signal)).toBe(`bucket ${s3.bucket} at ${s3.endpoint}`)
-    expect(aMart(s3).kind.address).toBe(`${s3.bucket} at ${s3.endpoint}`)
-    expect(await aMart(s3).kind.missing()).toBeNull()
+    expect(await anS3Mart(s3).kind.ping(signal)).toBe(`bucket ${s3.bucket} at ${s3.endpoint}`)
+    expect(anS3Mart(s3).kind.address).toBe(`${s3.bucket} at ${s3.endpoint}`)
+    expect(await anS3Mart(s3).kind.missing()).toBeNull()
   })
 
-  it.each<[string, string, MartOptions['settings']]>([
+  it.each<[string, string, S3MartOptions['settings']]>([
     ['there is no such bucket', 'SINK_REFUSED', { S3_BUCKET: 'no-such-bucket' }],
     ['the secret is wrong', 'SINK_LOGIN', { S3_SECRET_ACCESS_KEY: 'wrong-secret-of-a-test' }],
     ['the key is unknown', 'SINK_LOGIN', { S3_ACCESS_KEY_ID: 'unknown' }],
     ['the key may do nothing', 'SINK_LOGIN', { S3_ACCESS_KEY_ID: 'nobody', S3_SECRET_ACCESS_KEY: 'nobody' }], // words:allow
     ['the port is closed', 'SINK_UNAVAILABLE', { S3_ENDPOINT: 'http://127.0.0.1:9' }],
   ])('is classified when %s: %s', async (_, code, settings) => {
-    const mart = aMart(s3, { settings: settings! })
+    const mart = anS3Mart(s3, { settings: settings! })
     const errors = [
       await mart.kind.ping(signal).catch((error) => error),
       await (await mart.open()).prepare().catch((error) => error),
@@ -48,7 +48,7 @@ await describeS3('An S3 server', (s3) => {
   })
 
   it('reports what changed if the columns no longer fit, and writes nothing', async () => {
-    const mart = aMart(s3, { types: { id: 'bigint', title: 'text', price: 'numeric(4,2)' } })
+    const mart = anS3Mart(s3, { types: { id: 'bigint', title: 'text', price: 'numeric(4,2)' } })
     await runOnce(mart, [['1', 'a', '1.00']])
     const types = { id: 'bigint', price: 'numeric(6,2)', added: 'text' }
     const sink = await mart.open({ types, options: { partition_by: 'added' } })
@@ -65,7 +65,7 @@ await describeS3('An S3 server', (s3) => {
 
   it('reports what it cannot store before the first run', async () => {
     const types = { id: 'bigint', total: 'numeric', tags: 'text[]' }
-    const mart = aMart(s3, { types, options: { partition_by: 'tags' } })
+    const mart = anS3Mart(s3, { types, options: { partition_by: 'tags' } })
     const { exists, errors, warnings } = await (await mart.open()).examine()
     expect(exists).toBe(false)
     expect(errors.map(({ message }) => message)).toEqual([
@@ -79,7 +79,7 @@ await describeS3('An S3 server', (s3) => {
   })
 
   it('does not create a mart from the last run alone if the manifest is missing', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, ROW)
     const sink = await mart.open()
     await sink.prepare()
@@ -90,7 +90,7 @@ await describeS3('An S3 server', (s3) => {
   })
 
   it('does not publish files that were removed or changed meanwhile', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const sink = await mart.open()
     const run = new TestRun()
     await run.write(sink, ROW)
@@ -106,7 +106,7 @@ await describeS3('An S3 server', (s3) => {
   })
 
   it('explains how to recover when a file of the mart is lost, and the remedy works', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, [
       ['1', 'one'],
       ['2', 'two'],
@@ -128,7 +128,7 @@ await describeS3('An S3 server', (s3) => {
   })
 
   it('rejects a manifest that Vitrina did not write', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await s3.client.send(
       new PutObjectCommand({ Bucket: s3.bucket, Key: `${mart.name}/manifest.json`, Body: '{}' }),
     )
@@ -136,10 +136,10 @@ await describeS3('An S3 server', (s3) => {
   })
 
   it('stops when the run is aborted', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const abort = new AbortController()
     const { options } = mart.kind.readOptions({}) as { options: Record<string, unknown> }
-    const columns = columnsOf({ id: 'bigint', title: 'text' })
+    const columns = columnsOfTypes({ id: 'bigint', title: 'text' })
     const sink = await mart.kind.open({
       name: mart.name,
       columns,
@@ -155,7 +155,7 @@ await describeS3('An S3 server', (s3) => {
 })
 
 describe('The kind of sink called s3', () => {
-  const kind = (environment: Record<string, string>) => s3Sink.create(readTable(SETTINGS, environment))
+  const kind = (environment: Record<string, string>) => s3Sink.create(readTable(S3_SETTINGS, environment))
 
   it('reports that it is not configured', async () => {
     expect(await kind({}).missing()).toMatchObject({ message: 'S3_BUCKET is not set.' })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aMart, describeS3, runOnce, TestRun } from '../../../tests/support/s3-mart.js'
+import { anS3Mart, describeS3, runOnce, TestRun } from '../../../tests/support/s3-mart.js'
 import type { RowDigest } from '../../ports/sink.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
@@ -8,7 +8,7 @@ const films = (from: number, to: number, mark = '') =>
 
 await describeS3('The S3 sink', (s3) => {
   it('shows readers nothing of a run before it is published, and then all of it', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const sink = await mart.open()
     await sink.prepare()
     const run = new TestRun()
@@ -20,7 +20,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('shows all of the old run until the new one is published', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -32,7 +32,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('leaves the mart unchanged when the same batch is written twice', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const sink = await mart.open()
     const run = new TestRun()
     const first = await run.write(sink, films(1, 3))
@@ -44,7 +44,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('counts a batch that was written under two fences once', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const sink = await mart.open()
     const died = new TestRun(1)
     await died.write(sink, films(1, 3, ' old'))
@@ -57,7 +57,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('keeps the later row: in a batch, across batches, across runs', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 4, ' first run'))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -77,7 +77,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('rewrites only files that hold a row that changed', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 3))
     await runOnce(mart, films(4, 6), new TestRun(2))
     const [first, second] = (await mart.manifest())!.files.map(({ path }) => path)
@@ -91,7 +91,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('contains a row that was removed and written again in the same run', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -105,7 +105,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('publishes a run once, even if publish is called twice', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -120,7 +120,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('leaves the same mart when published marks are passed again together with new ones', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 3))
     const sink = await mart.open()
     const run = new TestRun(2)
@@ -133,7 +133,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('does not allow a stale holder to publish, or to replace a file of its successor', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const zombie = new TestRun(5)
     const stale = await mart.open()
     await zombie.write(stale, films(1, 2, ' stale'))
@@ -144,7 +144,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('keeps what two pipelines published at the same time into one mart', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const other = '22222222-2222-4222-8222-222222222222'
     const sinks = [await mart.open(), await mart.open()]
     const runs = [new TestRun(1), new TestRun(1)]
@@ -158,7 +158,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('rejects rows with a NULL key or a value that does not fit, and writes the others', async () => {
-    const mart = aMart(s3, {
+    const mart = anS3Mart(s3, {
       types: { id: 'bigint', at: 'timestamp without time zone', price: 'numeric(4,2)' },
     })
     const sink = await mart.open()
@@ -180,7 +180,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('publishes a mart without rows as one that can be read', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     const sink = await mart.open()
     const run = new TestRun()
     await sink.publish([], run.batch())
@@ -191,7 +191,7 @@ await describeS3('The S3 sink', (s3) => {
   })
 
   it('reports count, bounds and digests as readers see them', async () => {
-    const mart = aMart(s3)
+    const mart = anS3Mart(s3)
     await runOnce(mart, films(1, 12))
     const sink = await mart.open()
     await new TestRun(2).write(sink, films(13, 14))

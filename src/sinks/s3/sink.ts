@@ -17,13 +17,13 @@ import { type MartContext, MartFiles } from './mart-files.js'
 import { MartReader } from './mart-reader.js'
 import { Publisher } from './publisher.js'
 import { Remover } from './remover.js'
-import { problems, requireFit, warnings } from './schema.js'
-import { BatchWriter } from './writer.js'
+import { requireFit, shapeProblems, warnings } from './schema.js'
+import { S3Writer } from './writer.js'
 
 /** A mart of Parquet files. Batches add files; a manifest lists the files that make up the mart. */
 export class S3Sink implements Sink {
   readonly #mart: MartContext
-  readonly #writer: BatchWriter
+  readonly #writer: S3Writer
   readonly #remover: Remover
   readonly #publisher: Publisher
   readonly #reader: MartReader
@@ -32,7 +32,7 @@ export class S3Sink implements Sink {
   constructor(mart: MartContext) {
     const files = new MartFiles(mart)
     this.#mart = mart
-    this.#writer = new BatchWriter(mart, files)
+    this.#writer = new S3Writer(mart, files)
     this.#remover = new Remover(mart, files)
     this.#publisher = new Publisher(mart, files)
     this.#reader = new MartReader(mart, files)
@@ -40,7 +40,7 @@ export class S3Sink implements Sink {
 
   async examine(): Promise<Examination> {
     const seen = await this.#inspect()
-    const errors = problems(this.#mart, seen?.manifest ?? null)
+    const errors = shapeProblems(this.#mart, seen?.manifest ?? null)
     return { exists: seen !== null, errors, warnings: warnings(this.#mart.columns) }
   }
 

@@ -1,5 +1,5 @@
 import { trimEnd } from '../../model/trim-end.js'
-import { UnfitValue } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const DAY = 86_400_000_000n
 const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/
@@ -13,7 +13,7 @@ const GREATEST = 2n ** 63n - 2n
 /** Days since 1970-01-01 in the calendar shared by PostgreSQL and Parquet (Gregorian, also before 1582). */
 export function daysOf(text: string): number {
   const parts = DATE.exec(text)
-  if (parts === null) throw new UnfitValue(`${text} is not a date that Parquet can store`)
+  if (parts === null) throw new S3ValueError(`${text} is not a date that Parquet can store`)
   const year = parts[4] === undefined ? Number(parts[1]) : 1 - Number(parts[1])
   return daysFromCivil(year, Number(parts[2]), Number(parts[3]))
 }
@@ -27,7 +27,7 @@ export function dateOf(days: number): string {
 /** Microseconds since midnight; 24:00:00 is a valid time in PostgreSQL. */
 export function microsOfTime(text: string): bigint {
   const parts = TIME.exec(text)
-  if (parts === null) throw new UnfitValue(`${text} is not a time of day`)
+  if (parts === null) throw new S3ValueError(`${text} is not a time of day`)
   const seconds = Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3])
   return BigInt(seconds) * 1_000_000n + BigInt((parts[4] ?? '').padEnd(6, '0'))
 }
@@ -42,11 +42,11 @@ export function timeOf(micros: bigint): string {
 /** Microseconds since 1970. Avoids JavaScript's Date, which would drop the last three digits. */
 export function microsOfTimestamp(text: string): bigint {
   const parts = STAMP.exec(text)
-  if (parts === null) throw new UnfitValue(`${text} is not a timestamp that Parquet can store`)
+  if (parts === null) throw new S3ValueError(`${text} is not a timestamp that Parquet can store`)
   const days = BigInt(daysOf(parts[1]! + (parts[7] ?? '')))
   const micros = days * DAY + microsOfTime(parts[2]!) - offsetOf(parts)
   if (micros < LEAST || micros > GREATEST)
-    throw new UnfitValue(`${text} is outside the range of Parquet timestamps`)
+    throw new S3ValueError(`${text} is outside the range of Parquet timestamps`)
   return micros
 }
 

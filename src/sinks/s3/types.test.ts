@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
-import { aMart, describeS3, TestRun } from '../../../tests/support/s3-mart.js'
+import { anS3Mart, describeS3, TestRun } from '../../../tests/support/s3-mart.js'
 import { Session } from '../../postgres/session.js'
 import { describeQuery } from '../../sources/postgres/describe.js'
 import type { TextValues } from '../../sql/copy-text.js'
@@ -243,7 +243,7 @@ await describeS3('Types in Parquet', (s3) => {
   it('arrive unchanged, row by row, with NULL and empty values distinct (R4.9)', async () => {
     const database = await aDatabase({ cinema: true })
     const { columns, rows } = await typeTable(database)
-    const mart = aMart(s3, { columns })
+    const mart = anS3Mart(s3, { columns })
     const sink = await mart.open()
     const run = new TestRun()
     expect((await run.write(sink, rows)).refused).toEqual([])
@@ -269,7 +269,7 @@ await describeS3('Types in Parquet', (s3) => {
   it('keep every bit of a float, NaN, infinity and the sign of zero among them', async () => {
     const database = await aDatabase({ cinema: true })
     const { columns, rows } = await typeTable(database)
-    const mart = aMart(s3, { columns })
+    const mart = anS3Mart(s3, { columns })
     const sink = await mart.open()
     const run = new TestRun()
     await run.write(sink, rows)
@@ -289,7 +289,7 @@ await describeS3('Types in Parquet', (s3) => {
   it('have the same digest from the source and from the mart', async () => {
     const database = await aDatabase({ cinema: true })
     const { columns, rows } = await typeTable(database)
-    const mart = aMart(s3, { columns })
+    const mart = anS3Mart(s3, { columns })
     const sink = await mart.open()
     const run = new TestRun()
     await run.write(sink, rows)
@@ -303,7 +303,7 @@ await describeS3('Types in Parquet', (s3) => {
   it('survive a file being rewritten', async () => {
     const database = await aDatabase({ cinema: true })
     const { columns, rows } = await typeTable(database)
-    const mart = aMart(s3, { columns })
+    const mart = anS3Mart(s3, { columns })
     const run = new TestRun()
     const sink = await mart.open()
     await run.write(sink, rows)

@@ -10,7 +10,7 @@ import {
 } from '../../sql/value-types.js'
 import { decimalOf, floatOf, floatText, integerOf, longOf, signedOf, unscaledOf } from './numbers.js'
 import { dateOf, daysOf, microsOfTime, microsOfTimestamp, timeOf, timestampOf } from './times.js'
-import { UnfitValue } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 /** What the Parquet writer accepts and the reader returns after `restore`: never a Date, never a rounded number. */
 export type Scalar = boolean | number | bigint | Uint8Array
@@ -44,7 +44,7 @@ export interface Storage {
   readonly encoding: 'PLAIN' | undefined
   /** Null for lists and documents, which have no useful order. */
   readonly compare: ((left: Scalar, right: Scalar) => number) | null
-  /** Throws UnfitValue. */
+  /** Throws S3ValueError. */
   read(text: string | null): ParquetValue
   restore(raw: unknown): ParquetValue
   text(value: ParquetValue): string | null
@@ -259,7 +259,7 @@ function readList(text: string, scalar: ScalarStorage): (Scalar | null)[] {
   return parseArray(text).map((one) => {
     if (one === null) return null
     if (typeof one === 'string') return scalar.read(one)
-    throw new UnfitValue('the array has more than one dimension, but the column is a list')
+    throw new S3ValueError('the array has more than one dimension, but the column is a list')
   })
 }
 
@@ -272,12 +272,12 @@ const isNone = (raw: unknown) => raw === null || raw === undefined
 function truth(text: string): boolean {
   if (text === 't' || text === 'true') return true
   if (text === 'f' || text === 'false') return false
-  throw new UnfitValue(`${text} is neither true nor false`)
+  throw new S3ValueError(`${text} is neither true nor false`)
 }
 
 function uuidBytes(text: string): Uint8Array {
   const hex = text.replaceAll('-', '')
-  if (!/^[0-9a-f]{32}$/i.test(hex)) throw new UnfitValue(`${text} is not a uuid`)
+  if (!/^[0-9a-f]{32}$/i.test(hex)) throw new S3ValueError(`${text} is not a uuid`)
   return Buffer.from(hex, 'hex')
 }
 
@@ -288,6 +288,6 @@ function uuidText(value: Uint8Array): string {
 }
 
 function byteaBytes(text: string): Uint8Array {
-  if (!/^\\x(?:[0-9a-f]{2})*$/i.test(text)) throw new UnfitValue('the bytes are not in hex format')
+  if (!/^\\x(?:[0-9a-f]{2})*$/i.test(text)) throw new S3ValueError('the bytes are not in hex format')
   return Buffer.from(text.slice(2), 'hex')
 }

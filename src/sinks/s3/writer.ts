@@ -2,25 +2,25 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, PartBatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import { rangeOf } from './key-ranges.js'
+import { rangeOf } from './key-spans.js'
 import { batchFile, LONGEST_PARTITION, partitionFolder } from './layout.js'
 import { type FileEntry, fileMark } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { ParquetValue } from './types.js'
-import { UnfitValue } from './unfit-value.js'
+import { S3ValueError } from './value-error.js'
 
 const UPLOADS_AT_ONCE = 8
 /** Each is a file: a column with more values in one batch is a key, not a partition. */
 const MOST_PARTITIONS = 500
 
-interface Row {
+interface ParquetRow {
   readonly values: readonly ParquetValue[]
   readonly key: string
   readonly folder: string
 }
 
 /** Writes batches to files, one for each partition. */
-export class BatchWriter {
+export class S3Writer {
   readonly #mart: MartContext
   readonly #files: MartFiles
 
@@ -45,9 +45,9 @@ export class BatchWriter {
   }
 
   /** The rows to write: the last one of each key, without rows that do not fit. */
-  #sort(batch: readonly TextValues[]): { rows: Row[]; refused: RejectedRow[]; duplicates: number } {
+  #sort(batch: readonly TextValues[]): { rows: ParquetRow[]; refused: RejectedRow[]; duplicates: number } {
     const refused: RejectedRow[] = []
-    const byKey = new Map<string, Row>()
+    const byKey = new Map<string, ParquetRow>()
     let fit = 0
     for (const [index, texts] of batch.entries()) {
       const row = this.#read(texts)
@@ -62,12 +62,12 @@ export class BatchWriter {
   }
 
   /** The row, or the reason why it is rejected. */
-  #read(texts: TextValues): Row | string {
+  #read(texts: TextValues): ParquetRow | string {
     const { storages, keys } = this.#mart
     const values: ParquetValue[] = []
     for (const [index, storage] of storages.entries()) {
       const value = valueOr(() => storage.read(texts[index]!))
-      if (value instanceof UnfitValue) return `${storage.name}: ${value.message}`
+      if (value instanceof S3ValueError) return `${storage.name}: ${value.message}`
       values.push(value)
     }
     const key = keys.map((storage) => storage.text(values[storages.indexOf(storage)]!))
@@ -87,7 +87,7 @@ export class BatchWriter {
   }
 
   async #upload(
-    folders: readonly (readonly [string, Row[]])[],
+    folders: readonly (readonly [string, ParquetRow[]])[],
     id: BatchId | PartBatchId,
   ): Promise<FileEntry[]> {
     const entries: FileEntry[] = []
@@ -100,7 +100,7 @@ export class BatchWriter {
     return entries
   }
 
-  #put(path: string, rows: readonly Row[]): Promise<FileEntry> {
+  #put(path: string, rows: readonly ParquetRow[]): Promise<FileEntry> {
     const writer = this.#files.newWriter()
     const columns = this.#mart.storages.map((_, index) => rows.map(({ values }) => values[index]!))
     writer.write(columns)
@@ -117,8 +117,8 @@ export class BatchWriter {
   }
 }
 
-function byFolder(rows: readonly Row[]): Map<string, Row[]> {
-  const folders = new Map<string, Row[]>()
+function byFolder(rows: readonly ParquetRow[]): Map<string, ParquetRow[]> {
+  const folders = new Map<string, ParquetRow[]>()
   for (const row of rows) {
     const same = folders.get(row.folder)
     if (same === undefined) folders.set(row.folder, [row])
@@ -127,11 +127,11 @@ function byFolder(rows: readonly Row[]): Map<string, Row[]> {
   return folders
 }
 
-function valueOr(read: () => ParquetValue): ParquetValue | UnfitValue {
+function valueOr(read: () => ParquetValue): ParquetValue | S3ValueError {
   try {
     return read()
   } catch (error) {
-    if (error instanceof UnfitValue) return error
+    if (error instanceof S3ValueError) return error
     throw error
   }
 }

@@ -32,7 +32,7 @@ function hasPlace(key: Column, expression: string): string {
 }
 
 /** The highest key that was visible at a moment. */
-export interface Seen {
+export interface SeenKey {
   readonly key: string
   readonly seenAt: string
 }
@@ -103,7 +103,7 @@ export class Horizon {
    * Taken before the rows are read. `newest` is the highest key that was visible before this call; it matters for keys
    * from a sequence, which contain no time: they are safe once every transaction that was open then has ended.
    */
-  async watermark(newest: Seen | null): Promise<Watermark> {
+  async watermark(newest: SeenKey | null): Promise<Watermark> {
     return isClockKey(this.#key) ? this.#byClock() : this.#bySight(newest)
   }
 
@@ -123,7 +123,7 @@ export class Horizon {
     return { limit: { operator: '<', key: open.limit! }, heldBack: open.heldBack }
   }
 
-  async #bySight(newest: Seen | null): Promise<Watermark> {
+  async #bySight(newest: SeenKey | null): Promise<Watermark> {
     if (newest === null) return { limit: null, heldBack: null }
     const open = await this.#oldestTransaction({ since: newest.seenAt })
     if (open.prepared || open.since !== null) return { limit: null, heldBack: open.heldBack }
@@ -132,7 +132,7 @@ export class Horizon {
   }
 
   /** The highest key in the table behind the query, and when it was seen. Null if it cannot be found cheaply. */
-  async newest(): Promise<Seen | null> {
+  async newest(): Promise<SeenKey | null> {
     const { base } = this.#key
     if (base === null) return null
     const [column] = await this.#session.rows(

@@ -1,6 +1,6 @@
 import type { Position } from '../../checkpoints/checkpoint.js'
 import type { HeldBack } from '../../model/run.js'
-import { type Image, MOST_ENTRIES } from '../../scopes/index.js'
+import { type Image, MOST_LOG_ENTRIES } from '../../scopes/index.js'
 import type { PlanFacts } from '../../sources/postgres/describe.js'
 
 /** The rows of a table that have changed. */
@@ -49,5 +49,5 @@ const COST_OF_ENTRY = 4
 
 /** Above this the full query is cheaper than a list of changed rows, which is not read to its end then. */
 export function mostEntries({ cost }: Pick<PlanFacts, 'cost'>): number {
-  return Math.round(Math.min(Math.max(cost / COST_OF_ENTRY, FEW_ENTRIES), MOST_ENTRIES))
+  return Math.round(Math.min(Math.max(cost / COST_OF_ENTRY, FEW_ENTRIES), MOST_LOG_ENTRIES))
 }

@@ -82,7 +82,7 @@ export class ModifiedColumns implements ChangeSource {
   async applied(): Promise<void> {}
 
   /** The highest key of all tables, and of the checkpoint, that no open transaction can still undercut. */
-  async #newest(state: Checkpoint | null): Promise<string | null> {
+  async #newest(state: CheckpointKeys | null): Promise<string | null> {
     const { source, followed, key } = this.#parts
     const isBelow = (each: FollowedColumn) => isSafe(this.#watermark, key, columnOf(each))
     const highest = followed.map(
@@ -101,14 +101,14 @@ export class ModifiedColumns implements ChangeSource {
   }
 }
 
-type Checkpoint = Pick<CheckpointState, 'key' | 'id'>
+type CheckpointKeys = Pick<CheckpointState, 'key' | 'id'>
 
 function columnOf({ column }: FollowedColumn): string {
   return `t.${quoteIdentifier(column)}`
 }
 
 /** Rows beyond the checkpoint. One that a user has set with an id may be between rows of the same key. */
-function rowsAbove(each: FollowedColumn, state: Checkpoint | null): string {
+function rowsAbove(each: FollowedColumn, state: CheckpointKeys | null): string {
   const from = `${quoteTable(each.table)} t`
   if (state?.key == null) return `${from} WHERE ${columnOf(each)} IS NOT NULL`
   const operator = state.id === null ? '>' : '>='

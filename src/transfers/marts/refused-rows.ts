@@ -5,7 +5,7 @@ import { VitrinaError } from '../../model/errors.js'
 import { heldLengths, quarantineKey, truncatedValue } from '../../model/quarantine.js'
 import type { RefusedRow } from '../../model/run.js'
 import type { Session } from '../../postgres/session.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { columnList } from '../../sql/selection.js'
@@ -38,7 +38,7 @@ export const NUMBERED = 'pg_temp.vitrina_sift'
 
 interface RefusedRowsParts {
   readonly session: Session
-  readonly table: Target
+  readonly table: TargetTable
   readonly quarantineLimit: number
   /** Rows that earlier batches of the run have quarantined. */
   readonly refusedSoFar: number

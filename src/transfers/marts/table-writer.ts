@@ -8,11 +8,11 @@ import {
 import { type CheckResult, isFatal } from '../../model/check.js'
 import type { Phase } from '../../model/claim.js'
 import { failpoint } from '../../model/failpoints.js'
-import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
+import { NO_ROWS, type RefusedRow, type RowCounts, sumRows } from '../../model/run.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { insertSql, merge, upsertSql } from '../../sinks/postgres/merge.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
 import { isPoison, sqlstateOf } from '../../sql/sqlstate.js'
 import { batchError } from '../run-batches.js'
@@ -33,7 +33,7 @@ export interface RowSource<Rows> {
 }
 
 /** How rows are written: the fastest mode first, and a slower one where the data requires it. */
-type WriteMode =
+type TableWriteMode =
   /** The table was empty when the pass began: insert without looking for conflicts. */
   | 'fill'
   /** Insert or update by key. */
@@ -43,7 +43,7 @@ type WriteMode =
   /** A row was rejected: the batch is halved until the rejected rows are found. */
   | 'bisect'
 
-function fallback(mode: WriteMode, error: unknown): WriteMode | null {
+function fallback(mode: TableWriteMode, error: unknown): TableWriteMode | null {
   const state = sqlstateOf(error)
   if (mode === 'fill' && state === '23505') return 'upsert'
   if (mode === 'upsert' && state === '21000') return 'newest'
@@ -65,18 +65,18 @@ export interface TableWriting {
 
 interface TableWriterOptions<Rows> extends TableWriting {
   readonly session: Session
-  readonly table: Target
+  readonly table: TargetTable
   readonly rows: RowSource<Rows>
 }
 
 /** Writes portions into a table of PostgreSQL, inside the transaction of their batch. */
 export class TableWriter<Rows> implements MartWriter<Rows> {
   readonly #session: Session
-  readonly #table: Target
+  readonly #table: TargetTable
   readonly #rows: RowSource<Rows>
   readonly #newestBy: readonly string[]
   readonly #checks: readonly RowCheck[]
-  #mode: WriteMode
+  #mode: TableWriteMode
   readonly #refused: RefusedRows
   /** An earlier batch had rows that failed a check: it is likely that this one has too. */
   #sifts = false
@@ -94,7 +94,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   async write(rows: Rows): Promise<MartChange> {
     const refusedBefore = this.#refused.count
     let sifts = this.#sifts
-    for (let mode: WriteMode = this.#mode; ; ) {
+    for (let mode: TableWriteMode = this.#mode; ; ) {
       // Never released: history and checkpoint follow with the same transaction id as the rows. A comparison recognizes
       // the pipeline's own rows by it.
       await this.#session.run('SAVEPOINT write')
@@ -118,7 +118,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     }
   }
 
-  async #attempt(mode: WriteMode, rows: Rows, sifts: boolean): Promise<Written> {
+  async #attempt(mode: TableWriteMode, rows: Rows, sifts: boolean): Promise<WriteOutcome> {
     // Rows that are written straight into the table can only be checked on their way.
     const direct = mode === 'fill' && !sifts ? this.#checkedOnTheWay(rows) : null
     if (direct !== null) {
@@ -145,7 +145,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   /** Some rows may fail a check: the rows are stored first, so that those that are written are those that were checked. */
-  async #sifted(mode: WriteMode, relation: string): Promise<Written> {
+  async #sifted(mode: TableWriteMode, relation: string): Promise<WriteOutcome> {
     const { columns, key, name } = this.#table
     const sieve = new RowSieve({ session: this.#session, columns, key, checks: this.#checks })
     const { results, kept, refused } = await sieve.sift(relation)
@@ -169,7 +169,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     return rows
   }
 
-  async #apply(mode: WriteMode, relation: string): Promise<Written> {
+  async #apply(mode: TableWriteMode, relation: string): Promise<WriteOutcome> {
     if (mode === 'fill') {
       const inserted = await this.#session.count(insertSql(this.#table, relation))
       return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }
@@ -202,7 +202,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   }
 
   /** Writes every row that the table accepts and returns the others. The rows are numbered, so that a half is a range. */
-  async #bisect(relation: string): Promise<Written> {
+  async #bisect(relation: string): Promise<WriteOutcome> {
     await this.#session.run(`DROP TABLE IF EXISTS ${NUMBERED}`)
     const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
       throw databaseError(error, 'The source query fails on a row', 'source')
@@ -251,13 +251,13 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     const middle = Math.floor((first + last) / 2)
     const left = await this.#writeRange(first, middle, refused)
     const right = await this.#writeRange(middle + 1, last, refused)
-    return addRows(left, right)
+    return sumRows(left, right)
   }
 }
 
 /** How many rows a relation has, and how many keys. */
-export function countKeysSql({ key }: Target, relation: string): string {
+export function countKeysSql({ key }: TargetTable, relation: string): string {
   return `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${quoteList(key)}) AS keys`
 }
 
-type Written = Pick<MartChange, 'rows' | 'refused' | 'read' | 'checks'>
+type WriteOutcome = Pick<MartChange, 'rows' | 'refused' | 'read' | 'checks'>

@@ -10,7 +10,7 @@ import {
   createTarget,
   findTarget,
   requireAssignable,
-  type Target,
+  type TargetTable,
   type WantedTable,
 } from '../../sinks/postgres/target.js'
 import { momentOf } from '../../sources/postgres/changes.js'
@@ -42,7 +42,7 @@ export function wantedTable(
   return { address: finalTarget(pipeline), columns, keyColumns: pipeline.keyColumns, rules }
 }
 
-export async function findTable(session: Session, wanted: WantedTable): Promise<FoundMart<Target>> {
+export async function findTable(session: Session, wanted: WantedTable): Promise<FoundMart<TargetTable>> {
   const { keyColumns } = wanted
   const found = await findTarget(session, wanted)
   return {
@@ -56,7 +56,7 @@ export async function findTable(session: Session, wanted: WantedTable): Promise<
 }
 
 /** The oid of a table means nothing without its database and its server. */
-async function identityOf(session: Session, { oid }: Target): Promise<string> {
+async function identityOf(session: Session, { oid }: TargetTable): Promise<string> {
   const moment = await momentOf(session)
   const [database] = await session.rows(
     'SELECT oid::text FROM pg_database WHERE datname = current_database()',
@@ -64,7 +64,7 @@ async function identityOf(session: Session, { oid }: Target): Promise<string> {
   return `${moment?.system ?? ''}/${database?.oid}#${oid}`
 }
 
-export async function isEmptyTable(session: Session, { quoted }: Target): Promise<boolean> {
+export async function isEmptyTable(session: Session, { quoted }: TargetTable): Promise<boolean> {
   const [row] = await session.rows(`SELECT EXISTS (SELECT FROM ${quoted})::text AS filled`)
   return row?.filled === 'false'
 }
@@ -81,7 +81,7 @@ export interface Absent {
 
 export async function deleteAbsent(
   session: Session,
-  table: Target,
+  table: TargetTable,
   { kept, among, brake }: Absent,
 ): Promise<number> {
   const condition = [
@@ -100,7 +100,7 @@ export async function deleteAbsent(
 /** Reads only as many of the rows that are left as the brake requires: counting them all would take longer than a run. */
 async function isBelowBrake(
   session: Session,
-  table: Target,
+  table: TargetTable,
   { deleted, brake }: { readonly deleted: number; readonly brake: number },
 ): Promise<boolean> {
   if (brake <= 0) return false
@@ -118,9 +118,9 @@ export const SELECTIONS: RowSource<string> = {
   fill: async () => null,
 }
 
-interface TableParts {
+interface TableMartParts {
   readonly session: Session
-  readonly table: Target
+  readonly table: TargetTable
   /** The columns of the rows, after the transforms. */
   readonly columns: readonly Column[]
   readonly brake: number
@@ -130,18 +130,18 @@ interface TableParts {
 /** A table that takes rows from this process. Everything happens in the transaction of a batch, with its checkpoint. */
 export class TableMart implements RowMart {
   readonly publish = null
-  readonly #parts: TableParts
+  readonly #parts: TableMartParts
   readonly #staging: Staging
   readonly #writer: TableWriter<RowBatch>
 
-  private constructor(parts: TableParts, staging: Staging) {
+  private constructor(parts: TableMartParts, staging: Staging) {
     const { session, table, writing } = parts
     this.#parts = parts
     this.#staging = staging
     this.#writer = new TableWriter({ session, table, rows: staging, ...writing })
   }
 
-  static async open(parts: TableParts): Promise<TableMart> {
+  static async open(parts: TableMartParts): Promise<TableMart> {
     const staging = new Staging(parts.session, parts.columns)
     // Outside any batch: a batch that is rolled back must not remove its staging table.
     await staging.create('vitrina_batch', parts.columns)

@@ -3,7 +3,7 @@ import type { EngineJob, JobWrite } from '../../model/engine.js'
 import type { KeyRange } from '../../model/part.js'
 import { SET_SESSION } from '../../postgres/session.js'
 import { countedMerge, insertSql, upsertSql } from '../../sinks/postgres/merge.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { columnList, orderBy } from '../../sql/selection.js'
 import { type Attempt, writingInto } from '../attempt.js'
 import { createTemporarySql } from '../marts/table.js'
@@ -24,7 +24,7 @@ export interface CutParts {
 const STAGED = 'pg_temp.vitrina_batch AS batch'
 
 /** Every statement that an engine outside the runners needs for the parts of a run: the same that a runner executes. */
-export function engineJob(attempt: Attempt<Target>, cut: CutParts): EngineJob {
+export function engineJob(attempt: Attempt<TargetTable>, cut: CutParts): EngineJob {
   const { claim, examined, chain, isMain } = attempt
   const order = rangeOrder(examined)
   return {
@@ -45,7 +45,7 @@ export function engineJob(attempt: Attempt<Target>, cut: CutParts): EngineJob {
   }
 }
 
-function writeOf(attempt: Attempt<Target>, { into, isEmpty }: CutParts): JobWrite {
+function writeOf(attempt: Attempt<TargetTable>, { into, isEmpty }: CutParts): JobWrite {
   const { mart, columns } = attempt
   const copyInto = (table: string) => `COPY ${table} (${columnList(columns)}) FROM STDIN`
   if (into !== null) return { gather: copyInto(into) }

@@ -1,6 +1,6 @@
 import { failpoint } from '../../model/failpoints.js'
 import type { Session } from '../../postgres/session.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { type Column, columnList } from '../../sql/selection.js'
 import type { MartChange } from '../marts/mart.js'
@@ -9,7 +9,7 @@ import { TableWriter, type TableWriting } from '../marts/table-writer.js'
 
 interface GatheringParts {
   readonly session: Session
-  readonly table: Target
+  readonly table: TargetTable
   readonly pipelineId: string
   /** The columns of the rows, after the transforms. */
   readonly columns: readonly Column[]

@@ -4,7 +4,7 @@ import { finalTarget } from '../../model/pipeline.js'
 import type { PartBatchId } from '../../ports/sink.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { OpenedSink } from '../../sinks/open.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { columnList } from '../../sql/selection.js'
 import { writingInto } from '../attempt.js'
@@ -57,8 +57,8 @@ interface AnyPart {
 }
 
 interface PartSides extends AnyPart {
-  readonly sides: Sides<Target>
-  readonly table: Target
+  readonly sides: Sides<TargetTable>
+  readonly table: TargetTable
   readonly way: 'pushdown' | 'relay' | 'rows'
 }
 

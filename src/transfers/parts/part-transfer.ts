@@ -7,7 +7,7 @@ import { VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
 import type { PartClaim, PartRecord } from '../../model/part.js'
 import { finalTarget } from '../../model/pipeline.js'
-import { addRows, type RunCost } from '../../model/run.js'
+import { type RunCost, sumRows } from '../../model/run.js'
 import type { MetaSession } from '../../ports/run-queue.js'
 import type { PartBatchId } from '../../ports/sink.js'
 import type { PartNotes, PartTransfer } from '../../ports/transfer.js'
@@ -160,7 +160,7 @@ export class RunPart implements PartTransfer {
       if (!isTransactional) failpoint('part.sent')
       phases.push(...portion.phases, ...(written.read === undefined ? [] : [written.read]))
       change = {
-        rows: addRows(change.rows, written.rows),
+        rows: sumRows(change.rows, written.rows),
         refused: [...change.refused, ...written.refused],
         marks: [...change.marks, ...written.marks],
         checks: addResults(change.checks ?? [], written.checks ?? []),

@@ -1,5 +1,5 @@
 import type { EngineJob } from '../../model/engine.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { type Attempt, writingInto } from '../attempt.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { type CutParts, engineJob } from './engine-job.js'
@@ -9,9 +9,9 @@ import type { MartPass, PartedMart } from './parted-mart.js'
 /** A table of PostgreSQL: each part is one transaction there, so nothing has to be begun or ended. */
 export class TableParts implements PartedMart {
   readonly isEmpty: boolean
-  readonly #attempt: Attempt<Target>
+  readonly #attempt: Attempt<TargetTable>
 
-  constructor(attempt: Attempt<Target>) {
+  constructor(attempt: Attempt<TargetTable>) {
     this.#attempt = attempt
     this.isEmpty = attempt.isEmpty
   }

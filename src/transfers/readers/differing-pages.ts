@@ -1,5 +1,5 @@
 import type { Session } from '../../postgres/session.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { asRelation, type Column, type Cursor, range, where } from '../../sql/selection.js'
 import type { PagedReader } from './paged.js'
@@ -20,7 +20,7 @@ interface Compared {
   readonly query: SourceQuery
   /** In another database, with the same types. */
   readonly session: Session
-  readonly table: Target
+  readonly table: TargetTable
 }
 
 /**

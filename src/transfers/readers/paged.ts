@@ -23,7 +23,7 @@ interface Bound {
   readonly bound: Cursor | null
 }
 
-interface Ahead {
+interface AheadBound {
   readonly limit: number
   readonly found: Promise<Bound>
 }
@@ -41,7 +41,7 @@ export class PagedReader implements Reader<string> {
   /** The last row when the pass began. Later rows are left to the next run, or a busy source would keep this one busy. */
   #end: Cursor | null | undefined
   #shape: string | null = null
-  #ahead: Ahead | null = null
+  #ahead: AheadBound | null = null
 
   constructor(query: SourceQuery, progression: Progression, { isAuto = false } = {}) {
     this.#query = query

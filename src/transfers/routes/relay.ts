@@ -1,7 +1,7 @@
 import { guardedRelation, isPortable, type RowCheck } from '../../checks/index.js'
 import { databaseError, onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
-import { requireUnchanged, type Target } from '../../sinks/postgres/target.js'
+import { requireUnchanged, type TargetTable } from '../../sinks/postgres/target.js'
 import { requireSameTypes } from '../../sources/postgres/describe.js'
 import { quoteList } from '../../sql/identifiers.js'
 import { type Column, columnList } from '../../sql/selection.js'
@@ -29,7 +29,7 @@ const BINARY = new Set([
 interface RelayParts {
   readonly source: Session
   readonly target: Session
-  readonly table: Target
+  readonly table: TargetTable
   readonly columns: readonly Column[]
   /** The source is read in one transaction, which a failed or abandoned statement must not end. */
   readonly isSourceInTransaction?: boolean

@@ -1,5 +1,5 @@
 import { withoutPass } from '../../checkpoints/checkpoint.js'
-import { addRows, type RowCounts } from '../../model/run.js'
+import { type RowCounts, sumRows } from '../../model/run.js'
 import { readLines, readPortions } from '../../sources/postgres/lines.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
@@ -84,7 +84,7 @@ export class RowsRoute implements Route<RowBatch> {
         if (gone.length === 0) return { ...written, rows: counts }
         const removed = await this.#mart.remove(gone, id, 1)
         const marks = [...written.marks, ...removed.marks]
-        return { ...written, rows: addRows(counts, removed.rows), marks }
+        return { ...written, rows: sumRows(counts, removed.rows), marks }
       }
     }
   }
@@ -148,18 +148,18 @@ export class RowsRoute implements Route<RowBatch> {
     if (chain === null) return []
     const kept = new Set(this.#writtenKeys(ready).map((key) => JSON.stringify(key)))
     const { columns, key } = examined
-    return keysOf(rows, columns, key).filter((found) => !kept.has(JSON.stringify(found)))
+    return portionKeys(rows, columns, key).filter((found) => !kept.has(JSON.stringify(found)))
   }
 
   #writtenKeys(rows: RowBatch): TextValues[] {
     const { columns, examined } = this.#attempt
-    return keysOf(rows, columns, examined.key)
+    return portionKeys(rows, columns, examined.key)
   }
 }
 
 type Named = { readonly name: string }
 
-function keysOf({ rows }: RowBatch, columns: readonly Named[], key: readonly Named[]): TextValues[] {
+function portionKeys({ rows }: RowBatch, columns: readonly Named[], key: readonly Named[]): TextValues[] {
   const indexes = key.map(({ name }) => columns.findIndex((column) => column.name === name))
   return rows.map((row) => indexes.map((index) => row[index] ?? null))
 }

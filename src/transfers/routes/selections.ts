@@ -2,12 +2,12 @@ import { failpoint } from '../../model/failpoints.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import type { Traced } from '../../scopes/index.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier, quoteList, quoteLiteral } from '../../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import { type Attempt, sourceQueryOf, writingOf } from '../attempt.js'
-import { auditSelection, compareAudited, randomScopes } from '../changes/audit.js'
+import { auditSelection, compareAudited, randomScopes } from '../changes/scope-audit.js'
 import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
 import { type Absent, deleteAbsent, FEW_ROWS, SELECTIONS, stageScopes } from '../marts/table.js'
 import { type RowSource, TableWriter } from '../marts/table-writer.js'
@@ -26,16 +26,16 @@ const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
 export class SelectionRoute implements Route<string> {
   readonly rebuildsAtOnce = true
   readonly publish = null
-  readonly #attempt: Attempt<Target>
+  readonly #attempt: Attempt<TargetTable>
   readonly #mover: Mover
   #hasCollected = false
 
-  private constructor(attempt: Attempt<Target>, mover: Mover) {
+  private constructor(attempt: Attempt<TargetTable>, mover: Mover) {
     this.#attempt = attempt
     this.#mover = mover
   }
 
-  static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
+  static async open(attempt: Attempt<TargetTable>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
     const { source, session: target, mart: table, examined, batches } = attempt
     const { columns } = examined
     const inTransaction = {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Audit, CheckpointState } from '../../checkpoints/checkpoint.js'
+import type { CheckpointState, ScopeAudit } from '../../checkpoints/checkpoint.js'
 import type { FailedAudit } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
@@ -8,8 +8,8 @@ import { chooseRecompute, recomputeText, type ScopeTrace } from '../../scopes/in
 import { asRelation, columnList } from '../../sql/selection.js'
 import type { Attempt } from '../attempt.js'
 import { affectedScopes } from '../changes/affected-scopes.js'
-import { auditOf, isAuditDue } from '../changes/audit.js'
 import type { ChangeSource, FoundChanges, NextPosition } from '../changes/change-source.js'
+import { auditOf, isAuditDue } from '../changes/scope-audit.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { movedTo } from '../progression.js'
 import type { AffectedRows, CollectedAudit, Recomputed, Route } from '../routes/route.js'
@@ -136,11 +136,11 @@ export class ChangedRows<Rows> implements Step {
   #audited(
     state: CheckpointState,
     { audit }: Collected<Rows>,
-    spent: Pick<Audit, 'runMs' | 'auditMs'>,
+    spent: Pick<ScopeAudit, 'runMs' | 'auditMs'>,
   ): CheckpointState {
     const failed = this.#failed
     const before = auditOf(state.position.audit, this.#parts.query)
-    const after: Audit = {
+    const after: ScopeAudit = {
       ...before,
       scopes: before.scopes + (audit?.scopes ?? 0),
       runMs: Math.round(before.runMs + spent.runMs),

@@ -50,7 +50,7 @@ export class Pass<Rows> implements Step {
       portion.isOnly === undefined
         ? moved
         : await withTransactionId(this.#attempt.session, moved, portion.isOnly)
-    return { change, state, ends: portion.isLast, ...keysOf(portion) }
+    return { change, state, ends: portion.isLast, ...portionKeys(portion) }
   }
 }
 
@@ -64,7 +64,7 @@ export function counted(change: MartChange, { count }: Portion<unknown>): MartCh
 }
 
 /** The keys of a batch, for the history of the run. */
-export function keysOf({ after, last }: Portion<unknown>): Pick<BatchOutcome, 'firstKey' | 'lastKey'> {
+export function portionKeys({ after, last }: Portion<unknown>): Pick<BatchOutcome, 'firstKey' | 'lastKey'> {
   return { firstKey: cursorText(after), lastKey: cursorText(last) }
 }
 

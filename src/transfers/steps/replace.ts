@@ -9,7 +9,7 @@ import type { Portion } from '../readers/reader.js'
 import type { Rebuild, Route, Stream } from '../routes/route.js'
 import type { BatchOutcome } from '../run-batches.js'
 import { withMartChecks } from './check.js'
-import { counted, keysOf, withTransactionId } from './pass.js'
+import { counted, portionKeys, withTransactionId } from './pass.js'
 
 interface ReplaceOptions {
   readonly name: 'replace' | 'sweep'
@@ -79,7 +79,7 @@ export class Replace<Rows> implements Step {
       unchanged: this.#written.unchanged + unchanged,
     }
     const state = isResumable ? await this.#stateAfter(portion, stream) : this.#attempt.batches.state
-    return { change, state, ...keysOf(portion) }
+    return { change, state, ...portionKeys(portion) }
   }
 
   async #stateAfter(portion: Portion<Rows>, { progression }: Stream<Rows>): Promise<CheckpointState> {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { processesWith } from '../../../tests/support/proc.js'
-import { COLUMNS, failureOf, GOOD, python, ROWS, task } from '../../../tests/support/python-tasks.js'
-import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
+import { COLUMNS, GOOD, python, pythonTask, ROWS, taskFailure } from '../../../tests/support/python-tasks.js'
+import { columnsOfTexts, someTasks } from '../../../tests/support/tasks.js'
 import { waitFor } from '../../../tests/support/wait.js'
 import { RowBatch } from '../../sql/row-batch.js'
-import { MARKER } from '../leftover-processes.js'
+import { HOST_MARKER } from '../leftover-processes.js'
 
 interface Fault {
   readonly body: string[]
@@ -85,11 +85,11 @@ const MEMORY = { VITRINA_TASK_MEMORY_MB: '256' }
 describe('a Python function that misbehaves is killed and reported, and the next one works', () => {
   // At once: each takes its two seconds.
   it('when it does not end, whatever it does meanwhile', async () => {
-    const functions = Object.entries(ENDLESS).map(([name, { body }]) => task(name, ...body))
+    const functions = Object.entries(ENDLESS).map(([name, { body }]) => pythonTask(name, ...body))
     const limits = { ...MEMORY, VITRINA_TASK_TIMEOUT_SECONDS: '2' }
     const tasks = await someTasks(python(...functions, GOOD), limits)
     const failures = Object.keys(ENDLESS).map(async (name) => {
-      const { code, message } = await failureOf(tasks, name)
+      const { code, message } = await taskFailure(tasks, name)
       return [name, code, message]
     })
     expect(await Promise.all(failures)).toEqual(
@@ -103,14 +103,14 @@ describe('a Python function that misbehaves is killed and reported, and the next
 
   for (const [name, { body, message }] of Object.entries(HOSTILE))
     it(`when it ${name.replaceAll('_', ' ')}`, async () => {
-      const tasks = await someTasks(python(task(name, ...body), GOOD), MEMORY)
-      const failure = await failureOf(tasks, name)
+      const tasks = await someTasks(python(pythonTask(name, ...body), GOOD), MEMORY)
+      const failure = await taskFailure(tasks, name)
       expect(failure.code).toBe('TRANSFORM_KILLED')
       expect(failure.message).toMatch(message)
     })
 
   it('and leaves no process behind, not even one that left its group', async () => {
-    const forked = task(
+    const forked = pythonTask(
       'stray',
       'import ctypes',
       'libc = ctypes.CDLL(None)',
@@ -125,13 +125,17 @@ describe('a Python function that misbehaves is killed and reported, and the next
     expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual(ROWS)
     const printed = await waitFor(async () => tasks.output[0], { what: 'the function to print' })
     const marker = printed.split(' ').at(-1)!
-    await waitFor(async () => processesWith(MARKER, marker).length > 1, { what: 'the stray to stand alone' })
+    await waitFor(async () => processesWith(HOST_MARKER, marker).length > 1, {
+      what: 'the stray to stand alone',
+    })
     await chain.close()
-    await waitFor(async () => processesWith(MARKER, marker).length === 0, { what: 'all of them to be gone' })
+    await waitFor(async () => processesWith(HOST_MARKER, marker).length === 0, {
+      what: 'all of them to be gone',
+    })
   })
 
   it('and leaves no process behind while processes are still forking', async () => {
-    const relay = task(
+    const relay = pythonTask(
       'relay',
       'import ctypes',
       'libc = ctypes.CDLL(None)',
@@ -149,14 +153,16 @@ describe('a Python function that misbehaves is killed and reported, and the next
       await chain.run(RowBatch.ofRows(ROWS))
       const printed = await waitFor(async () => tasks.output[round], { what: 'the function to print' })
       await chain.close()
-      await waitFor(async () => processesWith(MARKER, printed.split(' ').at(-1)!).length === 0, {
+      await waitFor(async () => processesWith(HOST_MARKER, printed.split(' ').at(-1)!).length === 0, {
         what: 'all of them to end',
       })
     }
   })
 
   it('while a new host processes the batches that were already sent', async () => {
-    const tasks = await someTasks(python(task('third', 'if rows[0]["id"] == 3: os._exit(1)', 'return rows')))
+    const tasks = await someTasks(
+      python(pythonTask('third', 'if rows[0]["id"] == 3: os._exit(1)', 'return rows')),
+    )
     const chain = await tasks.open('third', COLUMNS)
     const answers = await Promise.allSettled(
       ['1', '2', '3', '4', '5'].map((id) => chain.run(RowBatch.ofRows([[id, 'x']]))),
@@ -172,7 +178,7 @@ describe('a Python function that misbehaves is killed and reported, and the next
   })
 
   it('at once when the run is stopped', async () => {
-    const tasks = await someTasks(python(task('hangs', 'time.sleep(600)')))
+    const tasks = await someTasks(python(pythonTask('hangs', 'time.sleep(600)')))
     const stop = new AbortController()
     const chain = await tasks.open('hangs', COLUMNS, stop.signal)
     const answer = chain.run(RowBatch.ofRows(ROWS))
@@ -229,7 +235,7 @@ const NONSENSE: Record<string, { body: string; message: RegExp; hint?: RegExp }>
 describe('a Python function that returns nonsense fails with the row and the expected value', () => {
   it('for every kind of nonsense', async () => {
     const tasks = await someTasks(
-      python(...Object.entries(NONSENSE).map(([name, { body }]) => task(name, body))),
+      python(...Object.entries(NONSENSE).map(([name, { body }]) => pythonTask(name, body))),
     )
     for (const [name, { message, hint }] of Object.entries(NONSENSE)) {
       const failure = await tasks.run(name, COLUMNS, ROWS).then(
@@ -245,12 +251,12 @@ describe('a Python function that returns nonsense fails with the row and the exp
   it('also for JSON that holds itself or never ends', async () => {
     const tasks = await someTasks(
       python(
-        task('circle', 'x = []; x.append(x)', 'return [{"id": 1, "j": x}]'),
-        task('abyss', 'x = []', 'for n in range(5000): x = [x]', 'return [{"id": 1, "j": x}]'),
+        pythonTask('circle', 'x = []; x.append(x)', 'return [{"id": 1, "j": x}]'),
+        pythonTask('abyss', 'x = []', 'for n in range(5000): x = [x]', 'return [{"id": 1, "j": x}]'),
       ),
     )
     for (const [name, text] of Object.entries({ circle: 'Circular', abyss: 'nested too deep' })) {
-      const answer = tasks.run(name, columnsOf('id bigint', 'j jsonb'), [['1', '{}']])
+      const answer = tasks.run(name, columnsOfTexts('id bigint', 'j jsonb'), [['1', '{}']])
       await expect(answer).rejects.toMatchObject({
         code: 'TRANSFORM_RESULT',
         message: expect.stringMatching(`${text}.* Row 1 of the batch: \\{'id': 1, 'j': \\[\\[\\[\\[…`),
@@ -259,16 +265,20 @@ describe('a Python function that returns nonsense fails with the row and the exp
   })
 
   it('also for times without a zone, and dates that carry a time', async () => {
-    const columns = columnsOf('at timestamp with time zone', 'local timestamp without time zone', 'day date')
+    const columns = columnsOfTexts(
+      'at timestamp with time zone',
+      'local timestamp without time zone',
+      'day date',
+    )
     const tasks = await someTasks(
       python(
-        task(
+        pythonTask(
           'naive',
           'import datetime as d',
           'return [{**row, "at": d.datetime(2024, 1, 1)} for row in rows]',
         ),
-        task('aware', 'return [{**row, "local": row["at"]} for row in rows]'),
-        task('timed', 'return [{**row, "day": row["local"]} for row in rows]'),
+        pythonTask('aware', 'return [{**row, "local": row["at"]} for row in rows]'),
+        pythonTask('timed', 'return [{**row, "day": row["local"]} for row in rows]'),
       ),
     )
     const rows = [['2024-01-01 00:00:00+00', '2024-01-01 12:00:00', '2024-01-01']]

@@ -4,16 +4,24 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { COLUMNS, failureOf, GOOD, HEAD, python, ROWS, task } from '../../../tests/support/python-tasks.js'
-import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
+import {
+  COLUMNS,
+  GOOD,
+  HEAD,
+  python,
+  pythonTask,
+  ROWS,
+  taskFailure,
+} from '../../../tests/support/python-tasks.js'
+import { columnsOfTexts, someTasks } from '../../../tests/support/tasks.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
 describe('a Python function (R4.9)', () => {
   it('may change, drop and add rows', async () => {
     const tasks = await someTasks(
       python(
-        task('more', 'return [row for row in rows if row["title"]] + [{"id": 9, "title": "Nine"}]'),
-        task('later', 'yield from ({**row, "id": row["id"] * 10} for row in rows)'),
+        pythonTask('more', 'return [row for row in rows if row["title"]] + [{"id": 9, "title": "Nine"}]'),
+        pythonTask('later', 'yield from ({**row, "id": row["id"] * 10} for row in rows)'),
       ),
     )
     expect(await tasks.run(['more', 'later'], COLUMNS, ROWS)).toEqual([
@@ -41,7 +49,9 @@ def shape(rows):
   })
 
   it('is not called without rows, also when an earlier task has dropped them all', async () => {
-    const tasks = await someTasks(python(task('none', 'return []'), task('first', 'return [rows[0]]')))
+    const tasks = await someTasks(
+      python(pythonTask('none', 'return []'), pythonTask('first', 'return [rows[0]]')),
+    )
     const chain = await tasks.open(['none', 'first'], COLUMNS)
     expect((await chain.run(RowBatch.NONE)).count).toBe(0)
     expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual([])
@@ -50,7 +60,7 @@ def shape(rows):
 
   it('returns batches in the order in which they arrived, including 100,000 rows and a batch that fails', async () => {
     const tasks = await someTasks(
-      python(task('picky', 'if rows[0]["id"] == 3: raise ValueError("three")', 'return rows')),
+      python(pythonTask('picky', 'if rows[0]["id"] == 3: raise ValueError("three")', 'return rows')),
     )
     const chain = await tasks.open('picky', COLUMNS)
     const order: string[] = []
@@ -73,7 +83,7 @@ def shape(rows):
     process.env.DATABASE_URL = 'postgres://user:secret@nowhere/db'
     process.env.VITRINA_API_TOKEN = 'a-token-that-is-secret'
     try {
-      const tasks = await someTasks(python(task('look', 'print(sorted(os.environ))', 'return rows')))
+      const tasks = await someTasks(python(pythonTask('look', 'print(sorted(os.environ))', 'return rows')))
       await tasks.run('look', COLUMNS, ROWS)
       expect(tasks.output[0]).toMatch(
         /^look: \['HOME', 'LANG', 'PATH',( 'TMPDIR',)? 'TZ', 'VITRINA_TASK_HOST'\]$/,
@@ -120,7 +130,7 @@ def two(rows):
 
   it('is bounded for each batch, in lines and in their length', async () => {
     const tasks = await someTasks(
-      python(task('chatty', 'print("x" * 5_000_000)', 'for n in range(5000): print(n)', 'return rows')),
+      python(pythonTask('chatty', 'print("x" * 5_000_000)', 'for n in range(5000): print(n)', 'return rows')),
     )
     await tasks.run('chatty', COLUMNS, ROWS)
     expect(tasks.output).toHaveLength(201)
@@ -131,7 +141,7 @@ def two(rows):
   it('cannot break it by closing or replacing streams and descriptors', async () => {
     const tasks = await someTasks(
       python(
-        task(
+        pythonTask(
           'closer',
           'import io, json, decimal, threading',
           'sys.stdout.close(); sys.stderr = io.StringIO(); os.close(2)',
@@ -145,7 +155,7 @@ def two(rows):
         ),
       ),
     )
-    const chain = await tasks.open('closer', columnsOf('id bigint', 'price numeric'))
+    const chain = await tasks.open('closer', columnsOfTexts('id bigint', 'price numeric'))
     const rows = [['1', '1234567.50']]
     expect((await chain.run(RowBatch.ofRows(rows))).rows).toEqual(rows)
     await chain.close()
@@ -156,7 +166,7 @@ describe('a Python function that is clumsy', () => {
   it('does not corrupt its rows or the next batch with threads, signals, bytes or its own classes', async () => {
     const tasks = await someTasks(
       python(
-        task(
+        pythonTask(
           'noise',
           'import threading',
           'def go():',
@@ -164,19 +174,19 @@ describe('a Python function that is clumsy', () => {
           'threading.Thread(target=go, daemon=True).start()',
           'for row in rows: yield row',
         ),
-        task(
+        pythonTask(
           'alarm',
           'import signal',
           'signal.signal(signal.SIGALRM, lambda *_: None)',
           'signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)',
           'return tuple(rows)',
         ),
-        task(
+        pythonTask(
           'raw',
           'os.write(1, b"\\xff\\x80"); sys.stdout.buffer.write(b"\\xe2\\x82")',
           'return iter(rows)',
         ),
-        task(
+        pythonTask(
           'classes',
           'class Text(str):',
           '    def __str__(self): raise ValueError("no text")',
@@ -198,9 +208,9 @@ describe('a Python function that is clumsy', () => {
 describe('a Python function that raises', () => {
   it('gives its last line, the place, the row and a hint; the traceback goes to the log; the host lives on', async () => {
     const tasks = await someTasks(
-      python(task('fails', 'return [{**row, "title": row["title"].strip()} for row in rows]'), GOOD),
+      python(pythonTask('fails', 'return [{**row, "title": row["title"].strip()} for row in rows]'), GOOD),
     )
-    const failure = await failureOf(tasks, 'fails')
+    const failure = await taskFailure(tasks, 'fails')
     expect(failure).toMatchObject({ code: 'TRANSFORM_FAILED', class: 'retry' })
     expect(failure.message).toBe(
       `Transform "fails" failed at tasks.py:6: AttributeError: 'NoneType' object has no attribute 'strip'.` +
@@ -219,9 +229,9 @@ describe('a Python function that raises', () => {
 
   it('names the columns when a key is missing, and the nearest of them', async () => {
     const tasks = await someTasks(
-      python(task('fails', 'return [{**row, "x": row["titles"]} for row in rows]'), GOOD),
+      python(pythonTask('fails', 'return [{**row, "x": row["titles"]} for row in rows]'), GOOD),
     )
-    const failure = await failureOf(tasks, 'fails')
+    const failure = await taskFailure(tasks, 'fails')
     expect(failure.message).toContain(`KeyError: 'titles'. Row 1 of the batch: {'id': 1, 'title': ' One '}`)
     expect(failure.hint).toContain('The rows have the columns id, title. Did you mean "title"?')
   })
@@ -229,10 +239,15 @@ describe('a Python function that raises', () => {
   it('is limited, whatever the depth of the recursion and the text of the error', async () => {
     const tasks = await someTasks(
       python(
-        task('deep', 'return deep(rows)'),
-        task('long', 'raise ValueError("x" * 10_000_000)'),
-        task('evil', 'class E(Exception):', '    def __str__(self): raise RuntimeError("no")', 'raise E()'),
-        task('wide', 'rows[0]["title"] = "y" * 10_000_000', 'raise KeyError("no")'),
+        pythonTask('deep', 'return deep(rows)'),
+        pythonTask('long', 'raise ValueError("x" * 10_000_000)'),
+        pythonTask(
+          'evil',
+          'class E(Exception):',
+          '    def __str__(self): raise RuntimeError("no")',
+          'raise E()',
+        ),
+        pythonTask('wide', 'rows[0]["title"] = "y" * 10_000_000', 'raise KeyError("no")'),
         GOOD,
       ),
     )
@@ -242,7 +257,7 @@ describe('a Python function that raises', () => {
       evil: 'E',
       wide: 'KeyError',
     })) {
-      const failure = await failureOf(tasks, name)
+      const failure = await taskFailure(tasks, name)
       expect([name, failure.code, failure.message.includes(text)]).toEqual([name, 'TRANSFORM_FAILED', true])
       expect(failure.message.length).toBeLessThan(2_500)
     }
@@ -269,7 +284,7 @@ describe('the interpreter', () => {
     if (oldest === null) return skip('there is no Python 3.9 on this machine')
     const tasks = await someTasks(
       python(
-        task(
+        pythonTask(
           'shift',
           'import datetime as d',
           'return [{**r, "at": r["at"] + d.timedelta(seconds=1)} for r in rows]',
@@ -277,7 +292,7 @@ describe('the interpreter', () => {
       ),
       { VITRINA_PYTHON: oldest },
     )
-    const columns = columnsOf('at timestamp with time zone', 'clock time without time zone')
+    const columns = columnsOfTexts('at timestamp with time zone', 'clock time without time zone')
     const rows = [['2024-02-29 23:59:59.12+00', '10:00:00.5']]
     expect(await tasks.run('shift', columns, rows)).toEqual([['2024-03-01 00:00:00.12+00', '10:00:00.5']])
   })

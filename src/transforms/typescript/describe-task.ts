@@ -10,7 +10,7 @@ export async function describeTask(
   folder: string,
   loading: string,
 ): Promise<LoadedTask> {
-  const place = placeOf(stack, folder)
+  const place = stackPlace(stack, folder)
   const file = place?.file ?? loading
   const line = place?.line ?? 1
   const source = await readFile(`${folder}/${file}`, 'utf8').catch(() => '')
@@ -19,7 +19,7 @@ export async function describeTask(
 }
 
 /** The first stack line in this folder; mapped stacks contain paths, others URLs. */
-export function placeOf(stack: string, folder: string): { file: string; line: number } | null {
+export function stackPlace(stack: string, folder: string): { file: string; line: number } | null {
   for (const text of stack.split('\n')) {
     const end = /:(\d+):\d+\)?$/.exec(text)
     const from = text.indexOf('file:///')

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { columnsOf, someTasks, type TestTasks } from '../../../tests/support/tasks.js'
+import { columnsOfTexts, someTasks, type TestTasks } from '../../../tests/support/tasks.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
-const COLUMNS = columnsOf('id bigint', 'title text')
+const COLUMNS = columnsOfTexts('id bigint', 'title text')
 const ROWS = [
   ['1', ' One '],
   ['2', 'T\two\\'],

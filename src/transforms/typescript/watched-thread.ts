@@ -3,7 +3,7 @@ import type { Gone, HostAnswer } from '../host.js'
 import { hostEnvironment } from '../host-environment.js'
 import type { HostEvent } from '../host-event.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from '../memory-end.js'
-import { Wire } from './wire.js'
+import { RunnerConnection } from './runner-connection.js'
 
 /** File descriptors of the connection to the runner. */
 const QUESTIONS_FD = 3
@@ -21,7 +21,7 @@ type Posted = { readonly answer: HostAnswer | HostEvent; readonly payload?: Uint
  * whole process from outside that thread. The heap limit of a thread is not enough: buffers are outside the heap.
  */
 export function runWatchedThread({ memory_mb: memoryMb }: { readonly memory_mb: number }): void {
-  const wire = new Wire(QUESTIONS_FD, ANSWERS_FD)
+  const wire = new RunnerConnection(QUESTIONS_FD, ANSWERS_FD)
   const { port1, port2 } = new MessageChannel()
   const worker = startThread(port2, memoryMb)
   port1.on('message', (posted: Posted) => {
@@ -53,7 +53,7 @@ function startThread(port: MessagePort, memoryMb: number): Worker {
 }
 
 /** Reads ahead while the thread works: the runner limits the number of batches in flight. */
-async function passQuestions(wire: Wire, port: MessagePort): Promise<void> {
+async function passQuestions(wire: RunnerConnection, port: MessagePort): Promise<void> {
   for (let frame = await wire.receive(); frame !== null; frame = await wire.receive()) {
     const { header: question, payload } = frame
     port.postMessage({ question, payload }, [payload.buffer as ArrayBuffer])

@@ -2,8 +2,8 @@ import { pathToFileURL } from 'node:url'
 import type { MessagePort } from 'node:worker_threads'
 import type { HostAnswer, HostColumn, HostRequest, LoadedTask } from '../host.js'
 import type { HostEvent } from '../host-event.js'
-import { Codec } from './codec.js'
-import { describeTask, placeOf } from './describe-task.js'
+import { BatchCodec } from './batch-codec.js'
+import { describeTask, stackPlace } from './describe-task.js'
 import { InvalidResult, shown } from './invalid-result.js'
 import { listenToPrints } from './prints.js'
 import { checkedRows } from './result.js'
@@ -30,7 +30,7 @@ class TaskWorker {
   readonly #functions = new Map<string, TaskFunction>()
   readonly #prints: ReturnType<typeof listenToPrints>
   #folder = ''
-  #codec: Codec | null = null
+  #codec: BatchCodec | null = null
   #steps: readonly { readonly name: string; readonly columns: readonly HostColumn[] }[] = []
 
   constructor(send: (answer: HostAnswer | HostEvent, payload?: Uint8Array) => void) {
@@ -42,7 +42,7 @@ class TaskWorker {
     if (question.op === 'load') return this.#load(question.folder, question.files)
     if (question.op === 'batch') return this.#transform(payload)
     this.#steps = question.steps
-    this.#codec = new Codec(question.columns, question.steps.at(-1)!.columns)
+    this.#codec = new BatchCodec(question.columns, question.steps.at(-1)!.columns)
   }
 
   async #load(folder: string, files: readonly string[]): Promise<void> {
@@ -98,7 +98,7 @@ class TaskWorker {
   #failureOf(error: unknown, transform: string, rows: readonly Row[]): HostAnswer {
     const trace = traceOf(error)
     const sample = rows.length === 0 ? null : shown(rows[0], 1_000)
-    const place = placeOf(trace, this.#folder)
+    const place = stackPlace(trace, this.#folder)
     const where = place === null ? null : `${place.file}:${place.line}`
     return {
       op: 'failed',

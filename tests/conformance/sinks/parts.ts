@@ -8,7 +8,7 @@ import type { TextValues } from '../../../src/sql/copy-text.js'
 import { RowBatch } from '../../../src/sql/row-batch.js'
 import type { TestDatabase } from '../../support/database.js'
 import { olderTransactionsEnded } from '../../support/older-transactions.js'
-import { type RunRow, requestRun, runById, runEnded } from '../../support/runs.js'
+import { requestRun, runById, runEnded, type StoredRun } from '../../support/runs.js'
 import { inTurn } from '../../support/sample.js'
 import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
 import { waitFor } from '../../support/wait.js'
@@ -18,7 +18,7 @@ export interface SuiteMart {
   readonly id: string
   readonly name: string
   readonly source: string
-  run(): Promise<RunRow>
+  run(): Promise<StoredRun>
   read(): Promise<SeenRow[] | null>
   expectEqual(where?: string): Promise<void>
 }

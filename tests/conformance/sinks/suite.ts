@@ -18,13 +18,13 @@ import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
 import { aPipeline, type PipelineOverrides } from '../../support/builders.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
-import { anEngine } from '../../support/engine.js'
 import { olderTransactionsEnded } from '../../support/older-transactions.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
-import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
+import { requestRun, run, runById, runEnded, type StoredRun } from '../../support/runs.js'
 import { someOf } from '../../support/sample.js'
 import type { SeenRow, SinkServer } from '../../support/sink-servers.js'
+import { anEngine } from '../../support/spark-engine.js'
 import { waitFor } from '../../support/wait.js'
 import { partPromises } from './parts.js'
 
@@ -218,7 +218,7 @@ export function sinkSuite({
         id,
         name: mart,
         source,
-        run: (): Promise<RunRow> => run(database, id),
+        run: (): Promise<StoredRun> => run(database, id),
         read: async () => server.read(database, mart),
         /** Fails with the rows that differ. */
         expectEqual: async (where = 'true') => {

@@ -19,7 +19,7 @@ import { PreviewTable } from './PreviewTable.js'
 import { SourceTableFields } from './SourceTableFields.js'
 import { isSame, queryOf, readsTable, type Spec, toInput, withQuery } from './spec.js'
 import type { Inspection } from './use-inspection.js'
-import { ValidationSummary, Verdict } from './ValidationSummary.js'
+import { ValidationSummary, ValidityBadge } from './ValidationSummary.js'
 
 const Editor = lazy(() => import('./SqlEditor.js').then(({ SqlEditor }) => ({ default: SqlEditor })))
 const PREVIEW_ROWS = 50
@@ -208,7 +208,7 @@ function ResultPanel({ spec, inspection, isPreviewing, onPreview }: ResultProps)
         isBehind ? (
           <span className="v-soft">{texts.inspecting}</span>
         ) : validation === null ? null : (
-          <Verdict isValid={validation.valid} />
+          <ValidityBadge isValid={validation.valid} />
         )
       }
     >

@@ -11,7 +11,7 @@ import { Findings } from './Findings.js'
 import { inspectionTexts } from './inspection-texts.js'
 import { ColumnList } from './PreviewTable.js'
 
-export function Verdict({ isValid }: { readonly isValid: boolean }) {
+export function ValidityBadge({ isValid }: { readonly isValid: boolean }) {
   const texts = useTexts(inspectionTexts)
   return (
     <Badge tone={isValid ? 'ok' : 'bad'} icon={isValid ? 'check' : 'cross'}>

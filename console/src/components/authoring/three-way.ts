@@ -1,8 +1,8 @@
 import type { Pipeline } from '../../api/wire.js'
 import { isSame, type Spec, type SpecField, specOf } from './spec.js'
-import type { Draft } from './use-edit.js'
+import type { UnsavedChanges } from './use-edit.js'
 
-export type Side = 'mine' | 'theirs'
+export type MergeSide = 'mine' | 'theirs'
 
 /** A field that was changed since the draft was started. */
 export interface FieldMerge {
@@ -15,7 +15,7 @@ export interface FieldMerge {
 }
 
 /** My changes, their changes, and conflicts. */
-export function mergeOf({ base, fields }: Draft, latest: Pipeline): FieldMerge[] {
+export function mergeOf({ base, fields }: UnsavedChanges, latest: Pipeline): FieldMerge[] {
   const before = specOf(base)
   const after = specOf(latest)
   const names = Object.keys({ ...before, ...fields }) as SpecField[]
@@ -36,7 +36,7 @@ const ORDER = ['both', 'mine', 'theirs', 'agreed']
 /** The fields to save on top of the latest version. Without a choice, mine wins, so that no edit is lost. */
 export function chosenFields(
   merge: readonly FieldMerge[],
-  choices: Readonly<Record<string, Side>>,
+  choices: Readonly<Record<string, MergeSide>>,
 ): Partial<Spec> {
   return Object.fromEntries(
     merge

@@ -3,14 +3,14 @@ import { isSame, type Spec, type SpecField, specOf } from './spec.js'
 import { useUnsaved } from './use-unsaved.js'
 
 /** Unsaved changes: the fields, and the version on which they are based. */
-export interface Draft {
+export interface UnsavedChanges {
   readonly base: Pipeline
   readonly fields: Partial<Spec>
 }
 
 export interface Edit {
   /** Null: no changes. */
-  readonly draft: Draft | null
+  readonly draft: UnsavedChanges | null
   /** The pipeline with the changes applied. */
   readonly spec: Spec
   change(some: Partial<Spec>): void
@@ -19,7 +19,7 @@ export interface Edit {
 
 /** One draft per pipeline, shared by all tabs of its page. */
 export function useEdit(pipeline: Pipeline): Edit {
-  const [draft, keep] = useUnsaved<Draft>(`pipeline ${pipeline.id}`)
+  const [draft, keep] = useUnsaved<UnsavedChanges>(`pipeline ${pipeline.id}`)
   return {
     draft,
     spec: { ...specOf(pipeline), ...draft?.fields },

@@ -1,11 +1,11 @@
 import { memo, type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react'
 import { useZone } from '../../time/zone.js'
 import styles from './log.module.css'
-import { fillPage, type LogLine, lineId, toggleFacts } from './log-lines.js'
+import { fillPage, lineId, toggleFacts, type ViewedLine } from './log-lines.js'
 
 interface Props {
   /** Loaded pages, oldest first; at least one line. A full page does not change. */
-  readonly pages: readonly (readonly LogLine[])[]
+  readonly pages: readonly (readonly ViewedLine[])[]
   readonly isWrapped: boolean
   /** Stays at the end while lines arrive. */
   readonly isFollowing: boolean
@@ -37,7 +37,7 @@ export function LogView({ pages, isWrapped, isFollowing, chosen, onChoose }: Pro
 }
 
 /** New lines render the last page only. */
-const LogPage = memo(function LogPage({ lines }: { readonly lines: readonly LogLine[] }) {
+const LogPage = memo(function LogPage({ lines }: { readonly lines: readonly ViewedLine[] }) {
   const page = useRef<HTMLDivElement>(null)
   const zone = useZone()
   useLayoutEffect(() => {

@@ -1,6 +1,6 @@
 import styles from './log.module.css'
 
-export interface LogLine {
+export interface ViewedLine {
   readonly id: number
   readonly at: string
   readonly level: string
@@ -17,7 +17,7 @@ const LONG = 100
  * Creates the elements of `lines` in `page`, or only the missing ones. Without React, because lines never change: 100,000
  * components took 3 GB, and every page took longer than the one before.
  */
-export function fillPage(page: HTMLElement, lines: readonly LogLine[], zone: string): void {
+export function fillPage(page: HTMLElement, lines: readonly ViewedLine[], zone: string): void {
   const first = lines[0]
   const isGrown =
     page.dataset.zone === zone &&
@@ -45,7 +45,7 @@ export function lineId(id: number): string {
 }
 
 /** Expands or collapses the fields of a line. */
-export function toggleFacts(button: HTMLElement, line: LogLine): void {
+export function toggleFacts(button: HTMLElement, line: ViewedLine): void {
   const isOpen = button.getAttribute('aria-expanded') === 'true'
   button.setAttribute('aria-expanded', String(!isOpen))
   const row = button.closest(`.${styles.line}`)
@@ -53,7 +53,7 @@ export function toggleFacts(button: HTMLElement, line: LogLine): void {
   else row?.append(element('pre', styles.json, JSON.stringify(line.fields, null, 2)))
 }
 
-function elementOf(line: LogLine, zone: string): HTMLElement {
+function elementOf(line: ViewedLine, zone: string): HTMLElement {
   const row = element('div', styles.line)
   row.id = lineId(line.id)
   const at = link(`?line=${line.id}`, clockOf(line.at, zone))
@@ -113,7 +113,7 @@ function isNested(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-function factsOf(fields: LogLine['fields']): string {
+function factsOf(fields: ViewedLine['fields']): string {
   return Object.entries(fields)
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ')

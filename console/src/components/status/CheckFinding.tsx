@@ -2,11 +2,11 @@ import { Link } from '@tanstack/react-router'
 import type { PipelineLine } from '../../api/wire.js'
 import { dataFactsOf } from '../../facts/data-state.js'
 import {
-  type Check,
-  type Checked,
   driftOf,
   type LastComparison,
   lastComparisonOf,
+  type QualityCheck,
+  type QualityResult,
 } from '../../facts/quality.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -15,7 +15,7 @@ import { useNow } from '../../time/clock.js'
 import { Badge } from './Badge.js'
 import { checkTexts } from './check-texts.js'
 
-const ICONS: Readonly<Record<Check, IconName>> = {
+const ICONS: Readonly<Record<QualityCheck, IconName>> = {
   run: 'cross',
   fresh: 'clock',
   compare: 'quality',
@@ -25,11 +25,11 @@ const ICONS: Readonly<Record<Check, IconName>> = {
 }
 
 /** The result of a check in one word. */
-export function CheckBadge({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
+export function CheckBadge({ line, found }: { readonly line: PipelineLine; readonly found: QualityResult }) {
   const texts = useTexts(checkTexts)
   const now = useNow()
   const isStale = dataFactsOf(line, now).state === 'stale'
-  const word: Readonly<Record<Check, string>> = {
+  const word: Readonly<Record<QualityCheck, string>> = {
     run: texts.fails,
     fresh: isStale ? texts.stale : texts.late,
     compare: texts.drifted,
@@ -45,14 +45,14 @@ export function CheckBadge({ line, found }: { readonly line: PipelineLine; reado
 }
 
 /** The result as a sentence. Only for checks that did not pass. */
-export function useFindingText(line: PipelineLine, check: Check): string {
+export function useFindingText(line: PipelineLine, check: QualityCheck): string {
   const texts = useTexts(checkTexts)
   const format = useFormat()
   const now = useNow()
   const describe = useComparisonText()
   const { ageMs, periodMs, limitMs } = dataFactsOf(line, now)
   const comparison = lastComparisonOf(line)
-  const sentences: Readonly<Record<Check, () => string>> = {
+  const sentences: Readonly<Record<QualityCheck, () => string>> = {
     run: () => line.last_run?.error ?? texts.failed,
     fresh: () =>
       limitMs === null
@@ -86,7 +86,7 @@ export function useComparisonText(): (last: LastComparison) => string {
 }
 
 /** A link to the page where the problem can be resolved. */
-export function CheckLink({ line, check }: { readonly line: PipelineLine; readonly check: Check }) {
+export function CheckLink({ line, check }: { readonly line: PipelineLine; readonly check: QualityCheck }) {
   const texts = useTexts(checkTexts)
   const run = line.last_run
   if ((check === 'run' || check === 'position') && run !== null)

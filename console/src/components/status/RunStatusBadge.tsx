@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { Run } from '../../api/wire.js'
 import { type Activity, ATTEMPTS, lastResultOf } from '../../facts/activity.js'
 import { isOver } from '../../facts/run-result.js'
-import { LastResult } from './LastResult.js'
+import { LastResultBadge } from './LastResultBadge.js'
 import { StatusActivity } from './StatusActivity.js'
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
 /** The activity or the result of a run. */
 export function RunStatusBadge({ run, more }: Props) {
   const activity = activityOfRun(run)
-  if (activity === null) return <LastResult result={lastResultOf(run)} more={more} />
+  if (activity === null) return <LastResultBadge result={lastResultOf(run)} more={more} />
   const tries = activity === 'retrying' ? `${run.attempt}/${ATTEMPTS}` : null
   return <StatusActivity activity={activity} more={more ?? tries} />
 }

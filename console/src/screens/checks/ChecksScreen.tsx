@@ -11,7 +11,7 @@ import { EmptyState } from '../../components/layout/EmptyState.js'
 import { Panel } from '../../components/layout/Panel.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { useTexts } from '../../i18n/texts.js'
-import { type ChecksSearch, STATUSES } from './search.js'
+import { CHECK_FILTERS, type ChecksSearch } from './search.js'
 
 /** The data checks of all pipelines. */
 export function ChecksScreen() {
@@ -61,12 +61,12 @@ function Filter({ status }: ChecksSearch) {
         placeholder={texts.all}
         clearable
         w={220}
-        data={STATUSES.map((value) => ({ value, label: texts.statuses[value] }))}
+        data={CHECK_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
         value={status ?? null}
         onChange={(value) =>
           void navigate({
             to: '/checks',
-            search: { status: STATUSES.find((each) => each === value) },
+            search: { status: CHECK_FILTERS.find((each) => each === value) },
             replace: true,
           })
         }

@@ -5,8 +5,8 @@ export interface ChecksSearch {
   readonly status?: CheckState['status']
 }
 
-export const STATUSES = ['failed', 'error', 'quarantined', 'warned', 'passed', 'unknown'] as const
+export const CHECK_FILTERS = ['failed', 'error', 'quarantined', 'warned', 'passed', 'unknown'] as const
 
 export function readChecksSearch({ status }: Record<string, unknown>): ChecksSearch {
-  return { status: STATUSES.find((each) => each === status) }
+  return { status: CHECK_FILTERS.find((each) => each === status) }
 }

@@ -3,7 +3,7 @@ import { useMediaQuery } from '@mantine/hooks'
 import { Link, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo } from 'react'
 import { asProblem } from '../../api/problem.js'
-import type { LineageGraph as Graph } from '../../api/wire.js'
+import type { LineageGraph } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
 import { EmptyState } from '../../components/layout/EmptyState.js'
@@ -20,7 +20,7 @@ import { Toolbar } from './Toolbar.js'
 import { lineageTexts } from './texts.js'
 import { LineageViewProvider, useLineage, useStates } from './use-lineage.js'
 
-const Drawing = lazy(() => import('./LineageGraph.js').then((module) => ({ default: module.LineageGraph })))
+const Drawing = lazy(() => import('./LineageCanvas.js').then((module) => ({ default: module.LineageCanvas })))
 
 export function LineageScreen() {
   const texts = useTexts(lineageTexts)
@@ -74,15 +74,15 @@ export function LineageScreen() {
 }
 
 /** The list is the default on a phone, and used for too many nodes. */
-function useViewOf(search: LineageSearch, graph: Graph | undefined): 'graph' | 'list' {
+function useViewOf(search: LineageSearch, graph: LineageGraph | undefined): 'graph' | 'list' {
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (graph !== undefined && graph.nodes.length > MOST_DRAWN) return 'list'
   return search.view ?? (isPhone ? 'list' : 'graph')
 }
 
 interface ShownProps {
-  readonly fleet: Graph
-  readonly graph: Graph
+  readonly fleet: LineageGraph
+  readonly graph: LineageGraph
   readonly lines: Lines
   readonly search: LineageSearch
   readonly view: 'graph' | 'list'
@@ -117,7 +117,7 @@ function Shown({ fleet, graph, lines, search, view, isDimmed }: ShownProps) {
 }
 
 /** What the graph does not show, and why. */
-function Notes({ graph, search }: { readonly graph: Graph; readonly search: LineageSearch }) {
+function Notes({ graph, search }: { readonly graph: LineageGraph; readonly search: LineageSearch }) {
   const texts = useTexts(lineageTexts)
   const notes = [
     ...(graph.nodes.length > MOST_DRAWN ? [texts.tooMany(graph.nodes.length, MOST_DRAWN)] : []),

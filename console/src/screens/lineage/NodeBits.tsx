@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { LineageNode } from '../../api/wire.js'
 import { Badge, type Tone } from '../../components/status/Badge.js'
-import { DataState } from '../../components/status/DataState.js'
+import { DataStateBadge } from '../../components/status/DataStateBadge.js'
 import { StatusActivity } from '../../components/status/StatusActivity.js'
 import { Tip } from '../../components/text/Tip.js'
 import { activityOf, isActive } from '../../facts/activity.js'
@@ -75,7 +75,7 @@ export function NodeFacts({ node }: { readonly node: LineageNode }) {
   return (
     <span className={styles.facts}>
       {state.kind === 'data' ? (
-        <DataState facts={state.facts} />
+        <DataStateBadge facts={state.facts} />
       ) : (
         <Tip label={node.error?.message ?? null}>
           <Badge {...BADGES[state.kind]}>{texts.states[state.kind]}</Badge>

@@ -7,7 +7,7 @@ import { Panel } from '../../components/layout/Panel.js'
 import { CheckBadge, CheckLink, useFindingText } from '../../components/status/CheckFinding.js'
 import { checkTexts } from '../../components/status/check-texts.js'
 import { TimeText } from '../../components/text/TimeText.js'
-import type { Checked } from '../../facts/quality.js'
+import type { QualityResult } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { useNow } from '../../time/clock.js'
@@ -71,7 +71,7 @@ function Needing({ attention: { line, found } }: { readonly attention: Attention
   )
 }
 
-function Finding({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
+function Finding({ line, found }: { readonly line: PipelineLine; readonly found: QualityResult }) {
   const texts = useTexts(checkTexts)
   const text = useFindingText(line, found.check)
   const run = found.check === 'run' ? line.last_run : null

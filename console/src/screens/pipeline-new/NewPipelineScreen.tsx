@@ -18,7 +18,7 @@ import { StepFields } from '../../components/authoring/StepFields.js'
 import { queryOf, readsTable, withQuery } from '../../components/authoring/spec.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
-import { Verdict } from '../../components/authoring/ValidationSummary.js'
+import { ValidityBadge } from '../../components/authoring/ValidationSummary.js'
 import { Columns } from '../../components/layout/Columns.js'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { Skeleton } from '../../components/layout/Skeleton.js'
@@ -139,7 +139,7 @@ function Finish({ made }: { readonly made: NewPipeline }) {
         ) : wrong > 0 ? (
           texts.wrong(wrong)
         ) : inspection.validation === null ? null : (
-          <Verdict isValid={inspection.validation.valid} />
+          <ValidityBadge isValid={inspection.validation.valid} />
         )}
       </span>
       <span className={authoring.space} />

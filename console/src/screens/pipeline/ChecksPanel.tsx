@@ -5,7 +5,7 @@ import { Badge, type Tone } from '../../components/status/Badge.js'
 import { CheckBadge, CheckLink, useFindingText } from '../../components/status/CheckFinding.js'
 import { checkTexts } from '../../components/status/check-texts.js'
 import { Tip } from '../../components/text/Tip.js'
-import { type Checked, checksOf, type Verdict } from '../../facts/quality.js'
+import { checksOf, type QualityResult, type QualityVerdict } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import { useNow } from '../../time/clock.js'
@@ -30,12 +30,12 @@ export function ChecksPanel() {
   )
 }
 
-const CALM: Readonly<Record<Exclude<Verdict, 'warn' | 'fail'>, { tone: Tone; icon: IconName }>> = {
+const CALM: Readonly<Record<Exclude<QualityVerdict, 'warn' | 'fail'>, { tone: Tone; icon: IconName }>> = {
   pass: { tone: 'ok', icon: 'check' },
   unknown: { tone: 'rest', icon: 'dash' },
 }
 
-function Check({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
+function Check({ line, found }: { readonly line: PipelineLine; readonly found: QualityResult }) {
   const { names, verdicts } = useTexts(checkTexts)
   const { check, verdict } = found
   const isWrong = verdict === 'warn' || verdict === 'fail'
@@ -60,7 +60,7 @@ function Check({ line, found }: { readonly line: PipelineLine; readonly found: C
   )
 }
 
-function Sentence({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
+function Sentence({ line, found }: { readonly line: PipelineLine; readonly found: QualityResult }) {
   const text = useFindingText(line, found.check)
   return (
     <Tip label={text}>

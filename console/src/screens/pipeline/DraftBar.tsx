@@ -4,7 +4,7 @@ import { useMay } from '../../api/session.js'
 import type { Pipeline } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
 import authoring from '../../components/authoring/authoring.module.css'
-import { type Draft, useEdit } from '../../components/authoring/use-edit.js'
+import { type UnsavedChanges, useEdit } from '../../components/authoring/use-edit.js'
 import { Badge } from '../../components/status/Badge.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
@@ -22,7 +22,7 @@ export function DraftBar({ pipeline }: { readonly pipeline: Pipeline }) {
 
 interface Props {
   readonly pipeline: Pipeline
-  readonly draft: Draft
+  readonly draft: UnsavedChanges
   readonly onDiscard: () => void
 }
 

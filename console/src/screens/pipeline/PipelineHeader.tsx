@@ -1,7 +1,7 @@
 import { Flex } from '@mantine/core'
 import type { Pipeline, PipelineLine } from '../../api/wire.js'
-import { DataState } from '../../components/status/DataState.js'
-import { LastResult } from '../../components/status/LastResult.js'
+import { DataStateBadge } from '../../components/status/DataStateBadge.js'
+import { LastResultBadge } from '../../components/status/LastResultBadge.js'
 import { StatusActivity } from '../../components/status/StatusActivity.js'
 import { Tip } from '../../components/text/Tip.js'
 import { shared } from '../../components/texts.js'
@@ -74,7 +74,7 @@ function Facts({ line }: { readonly line: PipelineLine }) {
       <div>
         <dt>{texts.last}</dt>
         <dd>
-          <LastResult
+          <LastResultBadge
             result={lastResultOf(last)}
             more={ended === null ? null : words.ago(format.duration(ended))}
           />
@@ -83,7 +83,7 @@ function Facts({ line }: { readonly line: PipelineLine }) {
       <div>
         <dt>{texts.data}</dt>
         <dd>
-          <DataState facts={dataFactsOf(line, now)} />
+          <DataStateBadge facts={dataFactsOf(line, now)} />
         </dd>
       </div>
     </dl>

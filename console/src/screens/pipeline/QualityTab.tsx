@@ -12,7 +12,7 @@ import { NumberText } from '../../components/text/NumberText.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ChecksPanel } from './ChecksPanel.js'
-import { Comparison } from './Comparison.js'
+import { ComparisonPanel } from './ComparisonPanel.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { QuarantinePanel } from './QuarantinePanel.js'
@@ -56,7 +56,7 @@ export function QualityTab() {
         <div className={styles.stack}>
           {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
           {data === undefined && error !== null ? null : <Counts result={data ?? null} />}
-          <Comparison pipeline={pipeline} comparison={comparison} />
+          <ComparisonPanel pipeline={pipeline} comparison={comparison} />
         </div>
       </Panel>
       <QuarantinePanel pipeline={pipeline} />

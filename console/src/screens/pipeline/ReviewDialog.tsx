@@ -10,8 +10,8 @@ import type { DryRun, Pipeline } from '../../api/wire.js'
 import { ActionButton } from '../../components/actions/ActionButton.js'
 import { toastDone, toastProblem } from '../../components/actions/toast.js'
 import { toPatch } from '../../components/authoring/spec.js'
-import { chosenFields, mergeOf, type Side } from '../../components/authoring/three-way.js'
-import type { Draft } from '../../components/authoring/use-edit.js'
+import { chosenFields, type MergeSide, mergeOf } from '../../components/authoring/three-way.js'
+import type { UnsavedChanges } from '../../components/authoring/use-edit.js'
 import grid from '../../components/layout/grid.module.css'
 import { ProblemCard } from '../../components/layout/ProblemCard.js'
 import { Scrollable } from '../../components/layout/Scrollable.js'
@@ -31,7 +31,7 @@ import { ThreeWay } from './ThreeWay.js'
 interface Props {
   /** The saved configuration. */
   readonly latest: Pipeline
-  readonly draft: Draft
+  readonly draft: UnsavedChanges
   readonly onSaved: () => void
   readonly onClose: () => void
 }
@@ -44,7 +44,7 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   const texts = useTexts(editTexts)
   const words = useTexts(shared)
   const [pipeline, setPipeline] = useState(latest)
-  const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({})
+  const [choices, setChoices] = useState<Readonly<Record<string, MergeSide>>>({})
   const [reset, chooseReset] = useState<boolean | null>(null)
   const [isTaken, take] = useState(false)
   const merge = mergeOf(draft, pipeline)

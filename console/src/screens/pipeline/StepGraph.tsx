@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { validationQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
-import { Verdict } from '../../components/authoring/ValidationSummary.js'
+import { ValidityBadge } from '../../components/authoring/ValidationSummary.js'
 import { Panel } from '../../components/layout/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
@@ -19,7 +19,7 @@ export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
       title={texts.steps}
       actions={
         <Flex component="span" className={styles.stepActions} gap={14} justify="flex-end" align="center">
-          {data === undefined ? null : <Verdict isValid={data.valid} />}
+          {data === undefined ? null : <ValidityBadge isValid={data.valid} />}
           <Link to="/lineage" search={{ node: `pipeline:${pipeline.id}` }} className="v-link">
             {texts.lineage}
           </Link>

@@ -2,7 +2,7 @@ import { Radio } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { versionsQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
-import type { FieldMerge, Side } from '../../components/authoring/three-way.js'
+import type { FieldMerge, MergeSide } from '../../components/authoring/three-way.js'
 import grid from '../../components/layout/grid.module.css'
 import { Scrollable } from '../../components/layout/Scrollable.js'
 import { asText, isLong } from '../../components/text/long-text.js'
@@ -18,8 +18,8 @@ interface Props {
   readonly base: Pipeline
   readonly latest: Pipeline
   readonly merge: readonly FieldMerge[]
-  readonly choices: Readonly<Record<string, Side>>
-  readonly onChoose: (field: string, side: Side) => void
+  readonly choices: Readonly<Record<string, MergeSide>>
+  readonly onChoose: (field: string, side: MergeSide) => void
 }
 
 /** The original version, the one saved in the meantime, and mine: each field is resolved separately. */
@@ -80,15 +80,15 @@ interface LineProps {
   readonly merge: FieldMerge
   /** Column names: on a phone each value is shown below its own. */
   readonly names: readonly [string, string, string]
-  readonly choice: Side
-  readonly onChoose: (side: Side) => void
+  readonly choice: MergeSide
+  readonly onChoose: (side: MergeSide) => void
 }
 
 function Line({ merge: { field, base, theirs, mine, by }, names, choice, onChoose }: LineProps) {
   const texts = useTexts(editTexts)
   const isOpen = by === 'both'
-  const kept: Side = by === 'theirs' || by === 'agreed' ? 'theirs' : isOpen ? choice : 'mine'
-  const pick = (side: Side) =>
+  const kept: MergeSide = by === 'theirs' || by === 'agreed' ? 'theirs' : isOpen ? choice : 'mine'
+  const pick = (side: MergeSide) =>
     isOpen ? (
       <Radio
         size="xs"

@@ -11,7 +11,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { setPreferences, usePreferences } from '../../preferences/preferences.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './pipelines.module.css'
-import { kindOf, type PipelinesSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
+import { kindOf, PIPELINE_STATUS_FILTERS, type PipelineStatusFilter, type PipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
 import { Views } from './Views.js'
 
@@ -42,11 +42,11 @@ export function FilterBar({ search, lines }: Props) {
         aria-label={texts.status}
         data={[
           { value: '', label: texts.status },
-          ...STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] })),
+          ...PIPELINE_STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] })),
         ]}
         value={search.status ?? ''}
         onChange={({ currentTarget: { value } }) =>
-          show({ status: value === '' ? undefined : (value as StatusFilter) })
+          show({ status: value === '' ? undefined : (value as PipelineStatusFilter) })
         }
       />
       <NativeSelect

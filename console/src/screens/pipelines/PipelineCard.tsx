@@ -1,6 +1,6 @@
 import type { PipelineLine } from '../../api/wire.js'
 import list from '../../components/layout/list.module.css'
-import { DataState } from '../../components/status/DataState.js'
+import { DataStateBadge } from '../../components/status/DataStateBadge.js'
 import { dataFactsOf } from '../../facts/data-state.js'
 import { useNow } from '../../time/clock.js'
 import { NameCell, NowCell, RunsCell } from './cells.js'
@@ -18,7 +18,7 @@ export function PipelineCard({ line }: { readonly line: PipelineLine }) {
       </div>
       <div className={list.cardTop}>
         <NowCell line={line} />
-        <DataState facts={facts} />
+        <DataStateBadge facts={facts} />
       </div>
       <RunsCell line={line} />
     </div>

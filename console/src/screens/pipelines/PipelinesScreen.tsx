@@ -18,12 +18,12 @@ import type { BulkAction } from './BulkDialog.js'
 import { DataCell, NameCell, NextCell, NowCell, RateCell, RunnersAlive, RunsCell } from './cells.js'
 import { NoPipelines, NothingMatches } from './empty.js'
 import { FilterBar } from './FilterBar.js'
-import { compareBy } from './order.js'
+import { comparePipelines } from './order.js'
 import { PipelineCard } from './PipelineCard.js'
 import styles from './pipelines.module.css'
 import { RowActions } from './RowActions.js'
 import { Summary } from './Summary.js'
-import { filterOf, type PipelinesSearch } from './search.js'
+import { overviewFilter, type PipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
 import { useRowShortcuts } from './use-row-shortcuts.js'
 
@@ -37,7 +37,7 @@ const card = (line: PipelineLine) => <PipelineCard line={line} />
 export function PipelinesScreen() {
   const texts = useTexts(pipelinesTexts)
   const search = useSearch({ from: '/pipelines' })
-  const { data, error, isPlaceholderData, refetch } = useQuery(overviewQuery(filterOf(search)))
+  const { data, error, isPlaceholderData, refetch } = useQuery(overviewQuery(overviewFilter(search)))
   const failed = data?.summary.failed ?? 0
   usePage({
     title: [texts.title, ...(failed > 0 ? [`${failed} ${texts.failing(failed)}`] : [])],
@@ -72,7 +72,11 @@ function PipelinesTable({ overview, search, isDimmed }: TableProps) {
   const isCompact = usePreferences().density === 'compact'
   const rowKeys = useRowShortcuts(picked.size > 0, choose)
   const sort = readSort(search.sort ?? 'name')
-  const lines = useStableOrder(overview.items, { keyOf, compare: compareBy(sort), sortKey: writeSort(sort) })
+  const lines = useStableOrder(overview.items, {
+    keyOf,
+    compare: comparePipelines(sort),
+    sortKey: writeSort(sort),
+  })
   if (lines.length === 0) return <NothingMatches />
   return (
     <RunnersAlive value={overview.summary.runners_alive > 0}>

@@ -5,8 +5,8 @@ import { RunBars } from '../../components/charts/RunBars.js'
 import { Sparkline } from '../../components/charts/Sparkline.js'
 import list from '../../components/layout/list.module.css'
 import { DataDue } from '../../components/status/DataDue.js'
-import { DataState } from '../../components/status/DataState.js'
-import { LastResult } from '../../components/status/LastResult.js'
+import { DataStateBadge } from '../../components/status/DataStateBadge.js'
+import { LastResultBadge } from '../../components/status/LastResultBadge.js'
 import { StatusActivity } from '../../components/status/StatusActivity.js'
 import { NumberText } from '../../components/text/NumberText.js'
 import { TimeText } from '../../components/text/TimeText.js'
@@ -89,7 +89,7 @@ export function DataCell({ line }: CellProps) {
   const facts = dataFactsOf(line, useNow())
   return (
     <div className={list.two}>
-      <DataState facts={facts} />
+      <DataStateBadge facts={facts} />
       {facts.warning === 'quarantine' ? (
         <span className={styles.warn}>{texts.quarantined(line.quarantined)}</span>
       ) : facts.warning === 'no-rows' ? (
@@ -102,7 +102,7 @@ export function DataCell({ line }: CellProps) {
 }
 
 export function RunsCell({ line }: CellProps) {
-  if (line.last_run === null) return <LastResult result="never" />
+  if (line.last_run === null) return <LastResultBadge result="never" />
   return (
     <div className={styles.runs}>
       <RunBars runs={line.recent} />
@@ -117,7 +117,7 @@ function LastRun({ line: { last_run: run } }: CellProps) {
   if (run === null) return null
   return (
     <div className={list.two}>
-      <LastResult
+      <LastResultBadge
         result={lastResultOf(run)}
         more={run.duration_ms === null ? null : format.duration(run.duration_ms)}
       />

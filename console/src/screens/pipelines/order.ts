@@ -17,7 +17,7 @@ const KEYS: Readonly<Record<string, (line: PipelineLine) => string | number | nu
   next: nextRunOf,
 }
 
-export function compareBy({ by, isDescending }: Sort): (a: PipelineLine, b: PipelineLine) => number {
+export function comparePipelines({ by, isDescending }: Sort): (a: PipelineLine, b: PipelineLine) => number {
   const key = KEYS[by] ?? (({ name }: PipelineLine) => name)
   const sign = isDescending ? -1 : 1
   return (a, b) => compareKeys(key(a), key(b), sign) || a.name.localeCompare(b.name)

@@ -5,14 +5,14 @@ import { searchText } from '../../components/search/search-text.js'
 /** `/pipelines?status=&target=&tag=&q=&sort=`: the filter of the list in the address. */
 export interface PipelinesSearch {
   readonly q?: string
-  readonly status?: StatusFilter
+  readonly status?: PipelineStatusFilter
   /** The start of the target: `analytics.`, `es:`. */
   readonly target?: string
   readonly tag?: string
   readonly sort?: string
 }
 
-export const STATUS_FILTERS = [
+export const PIPELINE_STATUS_FILTERS = [
   'queued',
   'running',
   'pausing',
@@ -21,7 +21,7 @@ export const STATUS_FILTERS = [
   'idle',
   'disabled',
 ] as const
-export type StatusFilter = (typeof STATUS_FILTERS)[number]
+export type PipelineStatusFilter = (typeof PIPELINE_STATUS_FILTERS)[number]
 
 export function readPipelinesSearch(search: Record<string, unknown>): PipelinesSearch {
   const { q, status, target, tag, sort } = search
@@ -29,12 +29,12 @@ export function readPipelinesSearch(search: Record<string, unknown>): PipelinesS
     q: searchText(q),
     target: searchText(target),
     tag: searchText(tag),
-    status: STATUS_FILTERS.find((each) => each === status),
+    status: PIPELINE_STATUS_FILTERS.find((each) => each === status),
     sort: searchText(sort),
   }
 }
 
-const STATUSES: Readonly<Record<Exclude<StatusFilter, 'disabled'>, PipelineStatus>> = {
+const STATUSES: Readonly<Record<Exclude<PipelineStatusFilter, 'disabled'>, PipelineStatus>> = {
   queued: 'RUN_REQUESTED',
   running: 'RUNNING',
   pausing: 'PAUSE_REQUESTED',
@@ -44,7 +44,7 @@ const STATUSES: Readonly<Record<Exclude<StatusFilter, 'disabled'>, PipelineStatu
 }
 
 /** The parameters of the request. */
-export function filterOf({ q, status, target, tag }: PipelinesSearch): OverviewFilter {
+export function overviewFilter({ q, status, target, tag }: PipelinesSearch): OverviewFilter {
   return {
     ...(q === undefined ? {} : { q }),
     ...(target === undefined ? {} : { target }),

@@ -23,7 +23,7 @@ import {
   QuarantineCell,
 } from './cells.js'
 import { FilterBar } from './FilterBar.js'
-import { compareBy, isShown } from './order.js'
+import { compareQuality, isShown } from './order.js'
 import { Summary } from './Summary.js'
 import type { QualitySearch } from './search.js'
 import { fleetQualityTexts } from './texts.js'
@@ -66,7 +66,11 @@ function QualityTable({ lines, search }: TableProps) {
   const columns = useColumns()
   const sort = readSort(search.sort ?? WORST)
   const shown = lines.filter((line) => isShown(search, line, now))
-  const ordered = useStableOrder(shown, { keyOf, compare: compareBy(sort, now), sortKey: writeSort(sort) })
+  const ordered = useStableOrder(shown, {
+    keyOf,
+    compare: compareQuality(sort, now),
+    sortKey: writeSort(sort),
+  })
   if (ordered.length === 0) return <NothingMatches />
   return (
     <>

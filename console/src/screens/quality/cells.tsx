@@ -6,11 +6,11 @@ import { Badge } from '../../components/status/Badge.js'
 import { CheckBadge, useComparisonText, useFindingText } from '../../components/status/CheckFinding.js'
 import { checkTexts } from '../../components/status/check-texts.js'
 import { DataDue } from '../../components/status/DataDue.js'
-import { DataState } from '../../components/status/DataState.js'
+import { DataStateBadge } from '../../components/status/DataStateBadge.js'
 import { TimeText } from '../../components/text/TimeText.js'
 import { Tip } from '../../components/text/Tip.js'
 import { dataFactsOf } from '../../facts/data-state.js'
-import { type Checked, checksOf, driftOf, lastComparisonOf, weightOf } from '../../facts/quality.js'
+import { checksOf, driftOf, lastComparisonOf, type QualityResult, weightOf } from '../../facts/quality.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
@@ -61,7 +61,7 @@ export function ChecksCell({ line }: CellProps) {
   )
 }
 
-function Worst({ line, found }: CellProps & { readonly found: Checked }) {
+function Worst({ line, found }: CellProps & { readonly found: QualityResult }) {
   const text = useFindingText(line, found.check)
   return (
     <Tip label={text}>
@@ -70,7 +70,7 @@ function Worst({ line, found }: CellProps & { readonly found: Checked }) {
   )
 }
 
-function AllChecks({ checks }: { readonly checks: readonly Checked[] }) {
+function AllChecks({ checks }: { readonly checks: readonly QualityResult[] }) {
   const texts = useTexts(checkTexts)
   return (
     <span className={styles.all}>
@@ -87,7 +87,7 @@ export function DataCell({ line }: CellProps) {
   const facts = dataFactsOf(line, useNow())
   return (
     <div className={list.two}>
-      <DataState facts={facts} />
+      <DataStateBadge facts={facts} />
       <DataDue facts={facts} />
     </div>
   )

@@ -27,7 +27,7 @@ function overdue(line: PipelineLine, now: number): number {
   return ageMs === null || allowedMs === null ? -1 : ageMs / allowedMs
 }
 
-export function compareBy({ by, isDescending }: Sort, now: number) {
+export function compareQuality({ by, isDescending }: Sort, now: number) {
   const key = remembered(KEYS[by] ?? (KEYS.worst as Key), now)
   const sign = isDescending ? -1 : 1
   return (a: PipelineLine, b: PipelineLine): number =>

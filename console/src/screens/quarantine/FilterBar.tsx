@@ -5,7 +5,7 @@ import type { PipelineLine } from '../../api/wire.js'
 import list from '../../components/layout/list.module.css'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './quarantine.module.css'
-import { type QuarantineSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
+import { QUARANTINE_STATUS_FILTERS, type QuarantineSearch, type QuarantineStatusFilter } from './search.js'
 import { quarantineTexts } from './texts.js'
 
 interface Props {
@@ -38,10 +38,12 @@ export function FilterBar({ search, lines, children }: Props) {
         aria-label={texts.status}
         className={styles.status}
         allowDeselect={false}
-        data={STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
+        data={QUARANTINE_STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
         value={search.status ?? 'held'}
         onChange={(value) =>
-          show({ status: value === 'held' ? undefined : ((value as StatusFilter | null) ?? undefined) })
+          show({
+            status: value === 'held' ? undefined : ((value as QuarantineStatusFilter | null) ?? undefined),
+          })
         }
       />
       <span className={list.space} />

@@ -16,9 +16,9 @@ import { Icon } from '../../theme/icons.js'
 import { AllActions } from './AllActions.js'
 import type { Selection } from './dialogs.js'
 import { FilterBar } from './FilterBar.js'
+import { QuarantineTable } from './QuarantineTable.js'
 import styles from './quarantine.module.css'
-import { RowsTable } from './RowsTable.js'
-import { type QuarantineSearch, STATUSES } from './search.js'
+import { type QuarantineSearch, STATUS_BY_FILTER } from './search.js'
 import { quarantineTexts } from './texts.js'
 
 /** The quarantined rows of all pipelines. */
@@ -29,7 +29,7 @@ export function QuarantineScreen() {
   const lines = overview?.items ?? []
   const rows = useInfiniteQuery(
     quarantineRowsQuery({
-      status: STATUSES[search.status ?? 'held'],
+      status: STATUS_BY_FILTER[search.status ?? 'held'],
       ...(search.pipeline === undefined ? {} : { pipeline_id: search.pipeline }),
     }),
   )
@@ -131,7 +131,7 @@ function Rows({ pages, search, isDimmed, onMore, isMore }: RowsProps) {
     void navigate({ to: '/quarantine', search: { ...search, row: row?.id }, replace: true })
   return (
     <>
-      <RowsTable rows={rows} openedId={search.row ?? null} onOpen={open} isDimmed={isDimmed} />
+      <QuarantineTable rows={rows} openedId={search.row ?? null} onOpen={open} isDimmed={isDimmed} />
       <Group className={styles.foot} gap={12}>
         <p className="v-soft" role="status">
           {texts.shown(rows.length, pages[0]?.total ?? rows.length)}

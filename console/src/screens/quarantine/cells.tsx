@@ -13,7 +13,7 @@ interface CellProps {
   readonly row: QuarantinedRow
 }
 
-export interface RowActions {
+export interface QuarantineActions {
   readonly onReplay: (row: QuarantinedRow) => void
   readonly onDiscard: (row: QuarantinedRow) => void
 }
@@ -80,7 +80,7 @@ export function RefusedCell({ row }: CellProps) {
   )
 }
 
-export function ActionsCell({ row, onReplay, onDiscard }: CellProps & RowActions) {
+export function ActionsCell({ row, onReplay, onDiscard }: CellProps & QuarantineActions) {
   const texts = useTexts(quarantineTexts)
   const refusals = useRowRefusals(row)
   return (
@@ -103,7 +103,7 @@ export function ActionsCell({ row, onReplay, onDiscard }: CellProps & RowActions
   )
 }
 
-export function RowCard({ row, ...actions }: CellProps & RowActions) {
+export function RowCard({ row, ...actions }: CellProps & QuarantineActions) {
   return (
     <div className={styles.card}>
       <div className={styles.cardTop}>

@@ -4,14 +4,14 @@ import { searchText } from '../../components/search/search-text.js'
 /** `/quarantine?pipeline=&status=&row=`: the filter, and the open row. */
 export interface QuarantineSearch {
   readonly pipeline?: string
-  readonly status?: StatusFilter
+  readonly status?: QuarantineStatusFilter
   readonly row?: string
 }
 
-export const STATUS_FILTERS = ['held', 'requested', 'replayed', 'discarded'] as const
-export type StatusFilter = (typeof STATUS_FILTERS)[number]
+export const QUARANTINE_STATUS_FILTERS = ['held', 'requested', 'replayed', 'discarded'] as const
+export type QuarantineStatusFilter = (typeof QUARANTINE_STATUS_FILTERS)[number]
 
-export const STATUSES: Readonly<Record<StatusFilter, QuarantineStatus>> = {
+export const STATUS_BY_FILTER: Readonly<Record<QuarantineStatusFilter, QuarantineStatus>> = {
   held: 'HELD',
   requested: 'REPLAY_REQUESTED',
   replayed: 'REPLAYED',
@@ -21,7 +21,7 @@ export const STATUSES: Readonly<Record<StatusFilter, QuarantineStatus>> = {
 export function readQuarantineSearch({ pipeline, status, row }: Record<string, unknown>): QuarantineSearch {
   return {
     pipeline: typeof pipeline === 'string' && UUID.test(pipeline) ? pipeline : undefined,
-    status: STATUS_FILTERS.find((each) => each === status),
+    status: QUARANTINE_STATUS_FILTERS.find((each) => each === status),
     row: searchText(row),
   }
 }

@@ -10,7 +10,7 @@ import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { BatchDetail } from './BatchDetail.js'
 import styles from './run.module.css'
-import { Legend, type Span, spanOf, TimelineBar } from './Timeline.js'
+import { Legend, spanOf, TimelineBar, type TimelineSpan } from './Timeline.js'
 import { runTexts } from './texts.js'
 import { useRunSearch } from './use-run-search.js'
 
@@ -105,7 +105,7 @@ function BatchTable({ run, chosen }: { readonly run: RunDetail; readonly chosen:
   )
 }
 
-interface RowProps extends Span {
+interface RowProps extends TimelineSpan {
   readonly batch: Batch
   readonly runId: string
   readonly isChosen: boolean

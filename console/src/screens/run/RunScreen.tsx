@@ -17,8 +17,8 @@ import { BatchesPanel } from './BatchesPanel.js'
 import { HeldBackCard, RunErrorCard, WroteNothingCard } from './cards.js'
 import { LogPanel } from './LogPanel.js'
 import { PartsPanel } from './PartsPanel.js'
-import { Progress } from './Progress.js'
 import { RunHeader } from './RunHeader.js'
+import { RunProgress } from './RunProgress.js'
 import styles from './run.module.css'
 import { ThroughputPanel } from './ThroughputPanel.js'
 import { runTexts } from './texts.js'
@@ -41,7 +41,7 @@ export function RunScreen() {
       {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
       <WroteNothingCard run={data} />
       <HeldBackCard run={data} />
-      <Progress run={data} />
+      <RunProgress run={data} />
       <Attempts run={data} />
       <PartsPanel run={data} />
       <div className={styles.columns}>

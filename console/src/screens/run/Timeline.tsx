@@ -3,7 +3,7 @@ import { useTexts } from '../../i18n/texts.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
 
-export interface Span {
+export interface TimelineSpan {
   readonly from: number
   readonly ms: number
 }
@@ -26,7 +26,7 @@ function lengthOf(batch: Batch): number {
   return stretchesOf(batch).reduce((sum, { ms }) => sum + ms, 0)
 }
 
-export function spanOf(batches: readonly Batch[]): Span {
+export function spanOf(batches: readonly Batch[]): TimelineSpan {
   const ends = batches.map(({ finished_at }) => Date.parse(finished_at))
   const starts = batches.map((batch, n) => (ends[n] ?? 0) - lengthOf(batch))
   const from = Math.min(...starts)
@@ -34,7 +34,7 @@ export function spanOf(batches: readonly Batch[]): Span {
 }
 
 /** Position and length of a batch within the run, by phase. The batch details contain the numbers. */
-export function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & Span) {
+export function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & TimelineSpan) {
   const length = lengthOf(batch)
   const width = Math.min(100, Math.max(0.6, (length / ms) * 100))
   const end = Date.parse(batch.finished_at) - from

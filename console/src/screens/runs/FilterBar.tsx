@@ -7,7 +7,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { RangeFilter } from './RangeFilter.js'
 import styles from './runs.module.css'
-import { type RunsSearch, STATUS_FILTERS, statusesOf } from './search.js'
+import { RUN_STATUS_FILTERS, type RunsSearch, statusesOf } from './search.js'
 import { runsTexts } from './texts.js'
 
 /** Filters are kept in the address: it can be shared, and the back button undoes a change. */
@@ -40,7 +40,7 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
         aria-label={texts.status}
         placeholder={statuses.length === 0 ? texts.status : ''}
         clearable
-        data={STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
+        data={RUN_STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
         value={statuses}
         onChange={(values) => show({ status: values.length === 0 ? undefined : values.join(',') })}
       />

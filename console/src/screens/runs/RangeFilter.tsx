@@ -5,7 +5,7 @@ import { serverNow } from '../../time/clock.js'
 import { useZone, zoneLabel } from '../../time/zone.js'
 import { localOf, momentOf } from '../../time/zoned.js'
 import styles from './runs.module.css'
-import { RANGES, type Range, type RunsSearch } from './search.js'
+import { RUNS_RANGES, type RunsRange, type RunsSearch } from './search.js'
 import { runsTexts } from './texts.js'
 
 interface Props {
@@ -23,11 +23,11 @@ export function RangeFilter({ search, onChange }: Props) {
         aria-label={texts.range}
         placeholder={texts.range}
         clearable
-        data={RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
+        data={RUNS_RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
         value={search.range ?? null}
         onChange={(value) =>
           onChange({
-            range: (value as Range | null) ?? undefined,
+            range: (value as RunsRange | null) ?? undefined,
             ...(value === 'custom' ? {} : { since: undefined, until: undefined }),
           })
         }

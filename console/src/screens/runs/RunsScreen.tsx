@@ -15,7 +15,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { RunCard } from './cells.js'
 import { useColumns } from './columns.js'
 import { FilterBar } from './FilterBar.js'
-import { filterOf, type RunsSearch, statusesOf } from './search.js'
+import { type RunsSearch, runsFilter, statusesOf } from './search.js'
 import { runsTexts } from './texts.js'
 import { useNewRuns } from './use-new-runs.js'
 
@@ -26,7 +26,7 @@ const card = (run: Run) => <RunCard run={run} />
 export function RunsScreen() {
   const texts = useTexts(runsTexts)
   const search = useSearch({ from: '/runs' })
-  const filter = filterOf(search)
+  const filter = runsFilter(search)
   const query = useInfiniteQuery(runsQuery(filter))
   const runs = useMemo(() => query.data?.pages.flatMap(({ items }) => items), [query.data])
   const fresh = useNewRuns(runs?.map(keyOf) ?? [], filter)
@@ -65,7 +65,7 @@ function RunsTable({ runs, search, isDimmed }: TableProps) {
   const texts = useTexts(runsTexts)
   const navigate = useNavigate()
   const columns = useColumns()
-  if (runs.length === 0) return <NoRuns isFiltered={Object.keys(filterOf(search)).length > 0} />
+  if (runs.length === 0) return <NoRuns isFiltered={Object.keys(runsFilter(search)).length > 0} />
   return (
     <>
       <DataTable

@@ -7,16 +7,16 @@ export interface RunsSearch {
   readonly status?: string
   /** The id of a pipeline. */
   readonly pipeline?: string
-  readonly range?: Range
+  readonly range?: RunsRange
   /** UTC times; used if `range` is `custom`. */
   readonly since?: string
   readonly until?: string
 }
 
-export const STATUS_FILTERS = ['queued', 'running', 'succeeded', 'failed', 'paused', 'cancelled'] as const
-export type StatusFilter = (typeof STATUS_FILTERS)[number]
+export const RUN_STATUS_FILTERS = ['queued', 'running', 'succeeded', 'failed', 'paused', 'cancelled'] as const
+export type RunStatusFilter = (typeof RUN_STATUS_FILTERS)[number]
 
-const STATUSES: Readonly<Record<StatusFilter, RunStatus>> = {
+const STATUSES: Readonly<Record<RunStatusFilter, RunStatus>> = {
   queued: 'REQUESTED',
   running: 'RUNNING',
   succeeded: 'SUCCESS',
@@ -27,8 +27,8 @@ const STATUSES: Readonly<Record<StatusFilter, RunStatus>> = {
 
 const HOUR_MS = 3_600_000
 const RANGE_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 168 * HOUR_MS, '30d': 720 * HOUR_MS } as const
-export const RANGES = ['1h', '24h', '7d', '30d', 'custom'] as const
-export type Range = (typeof RANGES)[number]
+export const RUNS_RANGES = ['1h', '24h', '7d', '30d', 'custom'] as const
+export type RunsRange = (typeof RUNS_RANGES)[number]
 
 export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
   const { status, pipeline, range, since, until } = search
@@ -36,15 +36,15 @@ export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
   return {
     status: known.length === 0 ? undefined : known.join(','),
     pipeline: typeof pipeline === 'string' && pipeline !== '' ? pipeline : undefined,
-    range: RANGES.find((each) => each === range),
+    range: RUNS_RANGES.find((each) => each === range),
     since: momentIn(since),
     until: momentIn(until),
   }
 }
 
-export function statusesOf({ status }: { readonly status?: string | undefined }): readonly StatusFilter[] {
+export function statusesOf({ status }: { readonly status?: string | undefined }): readonly RunStatusFilter[] {
   const asked = (status ?? '').split(',')
-  return STATUS_FILTERS.filter((each) => asked.includes(each))
+  return RUN_STATUS_FILTERS.filter((each) => asked.includes(each))
 }
 
 function momentIn(text: unknown): string | undefined {
@@ -52,7 +52,7 @@ function momentIn(text: unknown): string | undefined {
 }
 
 /** The parameters of the request. */
-export function filterOf({ status, pipeline, range, since, until }: RunsSearch): RunsFilter {
+export function runsFilter({ status, pipeline, range, since, until }: RunsSearch): RunsFilter {
   const statuses = statusesOf({ status }).map((each) => STATUSES[each])
   return {
     ...(statuses.length === 0 ? {} : { status: statuses }),

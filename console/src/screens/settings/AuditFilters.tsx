@@ -8,7 +8,7 @@ import { SearchBox } from '../../components/search/SearchBox.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { auditTexts } from './audit-texts.js'
-import { type AuditSearch, auditFilterOf, RANGES, type Range, USUAL_RANGE } from './search.js'
+import { AUDIT_RANGES, type AuditRange, type AuditSearch, auditFilterOf, USUAL_RANGE } from './search.js'
 import styles from './settings.module.css'
 
 interface Props {
@@ -59,9 +59,9 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
         className={styles.range}
         aria-label={texts.range}
         allowDeselect={false}
-        data={RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
+        data={AUDIT_RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
         value={search.range ?? USUAL_RANGE}
-        onChange={(value) => show({ range: value === USUAL_RANGE ? undefined : (value as Range) })}
+        onChange={(value) => show({ range: value === USUAL_RANGE ? undefined : (value as AuditRange) })}
       />
       <span className={styles.space} />
       <Button

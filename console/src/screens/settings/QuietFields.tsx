@@ -2,12 +2,12 @@ import { Checkbox, Select, TextInput } from '@mantine/core'
 import { Columns } from '../../components/layout/Columns.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
-import type { Draft } from './rule-draft.js'
+import type { RuleDraft } from './rule-draft.js'
 import styles from './settings.module.css'
 
 interface Props {
-  readonly draft: Draft
-  readonly onChange: (part: Partial<Draft>) => void
+  readonly draft: RuleDraft
+  readonly onChange: (part: Partial<RuleDraft>) => void
 }
 
 export function QuietFields({ draft, onChange }: Props) {

@@ -9,7 +9,7 @@ import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { notificationsTexts } from './notifications-texts.js'
 import { QuietFields } from './QuietFields.js'
-import { type Draft, draftOf, EVENTS, inputOf } from './rule-draft.js'
+import { draftOf, EVENTS, inputOf, type RuleDraft } from './rule-draft.js'
 import styles from './settings.module.css'
 
 interface Props {
@@ -22,12 +22,12 @@ interface Props {
 export function RuleDialog({ rule, channels, onClose }: Props) {
   const texts = useTexts(notificationsTexts)
   const words = useTexts(shared)
-  const [draft, setDraft] = useState<Draft>(() => draftOf(rule, channels))
+  const [draft, setDraft] = useState<RuleDraft>(() => draftOf(rule, channels))
   const [isTried, setTried] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
   const problems = problemsOf(draft, texts.form)
-  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
+  const change = (part: Partial<RuleDraft>) => setDraft((before) => ({ ...before, ...part }))
   const save = async () => {
     setTried(true)
     if (Object.values(problems).some((problem) => problem !== null)) return
@@ -113,7 +113,7 @@ export function RuleDialog({ rule, channels, onClose }: Props) {
 
 const NONE = { name: null, events: null, channel: null }
 
-function problemsOf(draft: Draft, texts: (typeof notificationsTexts)['en']['form']) {
+function problemsOf(draft: RuleDraft, texts: (typeof notificationsTexts)['en']['form']) {
   const { events, channel, name } = draft
   const isAlone =
     events.includes('recovered') &&
@@ -130,8 +130,8 @@ function store(rule: NotificationRule | null, input: NotificationRuleInput): Pro
 }
 
 interface PartProps {
-  readonly draft: Draft
-  readonly onChange: (part: Partial<Draft>) => void
+  readonly draft: RuleDraft
+  readonly onChange: (part: Partial<RuleDraft>) => void
 }
 
 function Limits({ draft, onChange }: PartProps) {

@@ -17,7 +17,7 @@ const ORDER: Readonly<Record<Event, true>> = {
 export const EVENTS = Object.keys(ORDER) as Event[]
 
 /** A rule as the form edits it. */
-export interface Draft {
+export interface RuleDraft {
   readonly name: string
   readonly events: readonly string[]
   readonly channel: string | null
@@ -33,7 +33,7 @@ export interface Draft {
   readonly most: number
 }
 
-export function draftOf(rule: NotificationRule | null, channels: readonly string[]): Draft {
+export function draftOf(rule: NotificationRule | null, channels: readonly string[]): RuleDraft {
   const quiet = rule?.quiet_hours ?? null
   return {
     name: rule?.name ?? '',
@@ -51,7 +51,7 @@ export function draftOf(rule: NotificationRule | null, channels: readonly string
   }
 }
 
-export function inputOf(draft: Draft): NotificationRuleInput {
+export function inputOf(draft: RuleDraft): NotificationRuleInput {
   return {
     name: draft.name.trim(),
     events: EVENTS.filter((event) => draft.events.includes(event)),

@@ -19,13 +19,13 @@ export function readSessionsSearch({ of }: Record<string, unknown>): SessionsSea
   return { of: of === 'everyone' ? 'everyone' : undefined }
 }
 
-export const RANGES = ['24h', '7d', '30d', '90d', 'all'] as const
-export type Range = (typeof RANGES)[number]
+export const AUDIT_RANGES = ['24h', '7d', '30d', '90d', 'all'] as const
+export type AuditRange = (typeof AUDIT_RANGES)[number]
 /** The default range. */
-export const USUAL_RANGE: Range = '7d'
+export const USUAL_RANGE: AuditRange = '7d'
 
 const HOUR_MS = 3_600_000
-const RANGE_MS: Readonly<Record<Range, number | null>> = {
+const RANGE_MS: Readonly<Record<AuditRange, number | null>> = {
   '24h': 24 * HOUR_MS,
   '7d': 7 * 24 * HOUR_MS,
   '30d': 30 * 24 * HOUR_MS,
@@ -41,7 +41,7 @@ export interface AuditSearch {
   readonly who?: string
   readonly what?: string
   readonly pipeline?: string
-  readonly range?: Range
+  readonly range?: AuditRange
   readonly entry?: string
   readonly request?: string
 }
@@ -51,7 +51,7 @@ export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {
     who: searchText(raw.who),
     what: searchText(raw.what),
     pipeline: searchText(raw.pipeline),
-    range: RANGES.find((range) => range === raw.range),
+    range: AUDIT_RANGES.find((range) => range === raw.range),
     entry: searchText(raw.entry),
     request: searchText(raw.request),
   }

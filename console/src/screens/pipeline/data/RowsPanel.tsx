@@ -17,7 +17,7 @@ import { useLiveEvents } from '../../../live/live.js'
 import { Icon } from '../../../theme/icons.js'
 import styles from './data.module.css'
 import { dataTexts } from './data-texts.js'
-import { RowsTable } from './RowsTable.js'
+import { MartRowsTable } from './MartRowsTable.js'
 import type { DataSearch } from './search.js'
 
 export function RowsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
@@ -56,7 +56,7 @@ export function RowsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
             <Skeleton lines={10} height={22} />
           ) : null
         ) : (
-          <RowsTable
+          <MartRowsTable
             pages={rows.data.pages}
             search={search}
             isDimmed={rows.isPlaceholderData || rows.error !== null}

@@ -11,7 +11,7 @@ const writeSome = promisify(write)
  * The connection to the runner. Uses blocking calls in threads of the runtime's pool: a stream would deliver the same
  * bytes in pieces of 64 kB, each with an event and a copy.
  */
-export class Wire {
+export class RunnerConnection {
   readonly #questions: number
   readonly #answers: number
   #written: Promise<void> = Promise.resolve()

@@ -1,4 +1,4 @@
-import type { DataFacts, DataState as State } from '../../facts/data-state.js'
+import type { DataFacts, DataState } from '../../facts/data-state.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -6,7 +6,7 @@ import { Tip } from '../text/Tip.js'
 import { shared } from '../texts.js'
 import { Badge, type Tone } from './Badge.js'
 
-const BADGES: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<DataState, { tone: Tone; icon: IconName }>> = {
   fresh: { tone: 'ok', icon: 'check' },
   late: { tone: 'warn', icon: 'clock' },
   stale: { tone: 'bad', icon: 'warn' },
@@ -14,7 +14,11 @@ const BADGES: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
 }
 
 /** The third fact: the age of the data compared with its limit or its schedule. */
-export function DataState({ facts: { state, ageMs, periodMs, limitMs } }: { readonly facts: DataFacts }) {
+export function DataStateBadge({
+  facts: { state, ageMs, periodMs, limitMs },
+}: {
+  readonly facts: DataFacts
+}) {
   const texts = useTexts(shared)
   const format = useFormat()
   if (ageMs === null)

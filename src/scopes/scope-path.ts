@@ -1,22 +1,29 @@
-import type { Alternative, ColumnUse, Condition, Expression, Link, Occurrence } from './alternative.js'
+import type {
+  Alternative,
+  BaseColumn,
+  BaseExpression,
+  Link,
+  LinkCondition,
+  Occurrence,
+} from './alternative.js'
 import { SameColumns } from './same-columns.js'
 import { nodeOf } from './tree.js'
 
 /** How a changed row of one occurrence leads to the scopes it can touch. */
-export interface Path {
+export interface ScopePath {
   /** The changed one first. */
   readonly occurrences: readonly Occurrence[]
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly LinkCondition[]
   /** The scope columns, read as near to the changed row as possible. */
-  readonly scope: readonly Expression[]
+  readonly scope: readonly BaseExpression[]
 }
 
 /** Null: no chain of usable links leads from the changed occurrence to every scope column. */
 export function pathFrom(
   changed: Occurrence,
-  scope: readonly Expression[],
+  scope: readonly BaseExpression[],
   { occurrences, links }: Alternative,
-): Path | null {
+): ScopePath | null {
   const known = scope.flatMap(({ uses }) => uses.map(idOf))
   const usable = usableLinks(links, new Set([changed.id, ...known]))
   // Compared with something, or part of the key: else the rows of a function may be absent.
@@ -25,11 +32,11 @@ export function pathFrom(
   const byId = new Map(occurrences.map((each) => [each.id, each]))
   const same = new SameColumns(usable, byId)
   const reached = reach(changed, byId, { same, others: usable.filter((link) => !same.has(link)), calls })
-  const near = (use: ColumnUse) => nearest(use, same, reached)
+  const near = (use: BaseColumn) => nearest(use, same, reached)
   if (scope.some(({ uses }) => uses.some((use) => !reached.has(near(use).occurrence)))) return null
   const moved = scope.map((each) => movedTo(each, near))
   const chosen = new Set([changed.id])
-  const choose = ({ occurrence }: ColumnUse) => {
+  const choose = ({ occurrence }: BaseColumn) => {
     for (let at: number | null = occurrence; at !== null; at = reached.get(at)?.from ?? null) chosen.add(at)
   }
   for (const use of moved.flatMap(({ uses }) => uses)) choose(use)
@@ -39,7 +46,7 @@ export function pathFrom(
       if (!reached.has(use.occurrence)) return null
       choose(use)
     }
-  const isChosen = (use: ColumnUse) => chosen.has(use.occurrence)
+  const isChosen = (use: BaseColumn) => chosen.has(use.occurrence)
   return {
     occurrences: functionsLast([...chosen].map((id) => byId.get(id)!)),
     conditions: [
@@ -56,11 +63,11 @@ function functionsLast(occurrences: readonly Occurrence[]): Occurrence[] {
   return [...occurrences.filter(({ call }) => call === null), ...calls]
 }
 
-function idOf({ occurrence }: ColumnUse): number {
+function idOf({ occurrence }: BaseColumn): number {
   return occurrence
 }
 
-export function usesOf({ left, right }: Condition): ColumnUse[] {
+export function usesOf({ left, right }: LinkCondition): BaseColumn[] {
   return [...left.uses, ...right.uses]
 }
 
@@ -80,7 +87,7 @@ function usableLinks(links: readonly Link[], known: ReadonlySet<number>): Link[]
   return links.filter(holds)
 }
 
-interface Step {
+interface PathStep {
   readonly cost: number
   readonly from: number | null
 }
@@ -101,8 +108,8 @@ function reach(
   changed: Occurrence,
   byId: ReadonlyMap<number, Occurrence>,
   roads: Roads,
-): ReadonlyMap<number, Step> {
-  const reached = new Map<number, Step>([[changed.id, { cost: 0, from: null }]])
+): ReadonlyMap<number, PathStep> {
+  const reached = new Map<number, PathStep>([[changed.id, { cost: 0, from: null }]])
   const open = new Set([changed.id])
   while (open.size > 0) {
     const at = [...open].reduce((best, each) =>
@@ -138,19 +145,19 @@ function alongCalls(at: number, calls: readonly Occurrence[]): (readonly [number
 }
 
 /** A column that is equal to this one and nearer to the change: reading it there often saves reading a table. */
-function nearest(use: ColumnUse, same: SameColumns, reached: ReadonlyMap<number, Step>): ColumnUse {
-  const cost = ({ occurrence }: ColumnUse) => reached.get(occurrence)?.cost ?? Infinity
+function nearest(use: BaseColumn, same: SameColumns, reached: ReadonlyMap<number, PathStep>): BaseColumn {
+  const cost = ({ occurrence }: BaseColumn) => reached.get(occurrence)?.cost ?? Infinity
   return same.of(use).reduce((best, each) => (cost(each) < cost(best) ? each : best), use)
 }
 
-function movedTo({ node, uses }: Expression, near: (use: ColumnUse) => ColumnUse): Expression {
-  return { node: replaced(node, near) as Expression['node'], uses: uses.map(near) }
+function movedTo({ node, uses }: BaseExpression, near: (use: BaseColumn) => BaseColumn): BaseExpression {
+  return { node: replaced(node, near) as BaseExpression['node'], uses: uses.map(near) }
 }
 
-function replaced(value: unknown, near: (use: ColumnUse) => ColumnUse): unknown {
+function replaced(value: unknown, near: (use: BaseColumn) => BaseColumn): unknown {
   if (Array.isArray(value)) return value.map((each) => replaced(each, near))
   if (value === null || typeof value !== 'object') return value
   const { kind, node } = nodeOf(value)
-  if (kind === 'BaseColumn') return { BaseColumn: near(node as unknown as ColumnUse) }
+  if (kind === 'BaseColumn') return { BaseColumn: near(node as unknown as BaseColumn) }
   return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, replaced(each, near)]))
 }

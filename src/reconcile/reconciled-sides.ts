@@ -5,7 +5,7 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import { openSink } from '../sinks/open.js'
-import { findTarget, type Target } from '../sinks/postgres/target.js'
+import { findTarget, type TargetTable } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import { asRelation, type Column, requireColumn } from '../sql/selection.js'
 import { Evidence } from './evidence.js'
@@ -62,7 +62,7 @@ export async function sidesFor(parts: ComparisonParts, { targets, transforms }: 
     : transformedSides(parts, columns, { chain, table })
 }
 
-function tableSides(parts: ComparisonParts, columns: readonly Column[], table: Target): SidesOf {
+function tableSides(parts: ComparisonParts, columns: readonly Column[], table: TargetTable): SidesOf {
   const { source, target, query } = parts
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
@@ -89,7 +89,7 @@ function tableSides(parts: ComparisonParts, columns: readonly Column[], table: T
 function transformedSides(
   parts: ComparisonParts,
   columns: readonly Column[],
-  { chain, table }: { readonly chain: TransformChain; readonly table: Target },
+  { chain, table }: { readonly chain: TransformChain; readonly table: TargetTable },
 ): SidesOf {
   const { source, target, query } = parts
   const compared = comparedColumns(table)
@@ -161,10 +161,10 @@ function classifierFor(
   return () => evidence.classifier()
 }
 
-function comparedColumns(table: Target): ComparedColumn[] {
+function comparedColumns(table: TargetTable): ComparedColumn[] {
   return table.columns.map((column, index) => ({ name: column.name, type: table.types[index]! }))
 }
 
-function keyOf(table: Target, compared: readonly ComparedColumn[]): ComparedColumn[] {
+function keyOf(table: TargetTable, compared: readonly ComparedColumn[]): ComparedColumn[] {
   return table.key.map((name) => compared.find((column) => column.name === name)!)
 }

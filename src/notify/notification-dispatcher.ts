@@ -11,7 +11,7 @@ const LEASE_SECONDS = 60
 const MOST_AT_ONCE = 8
 const MOST_WAIT_SECONDS = 3_600
 
-export interface DispatcherOptions {
+export interface NotificationDispatcherOptions {
   readonly outbox: Outbox
   readonly channels: Channels
   readonly events: NotificationEvents
@@ -26,13 +26,13 @@ export interface DispatcherOptions {
  * Delivers the outbox at least once: a message is settled only after its receiver accepted it, and a process that dies in
  * between leaves a lease that expires. Several APIs share the work; each message is leased to one of them.
  */
-export class Dispatcher {
-  readonly #options: DispatcherOptions
+export class NotificationDispatcher {
+  readonly #options: NotificationDispatcherOptions
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | null = null
   #round: Promise<void> | null = null
 
-  constructor(options: DispatcherOptions) {
+  constructor(options: NotificationDispatcherOptions) {
     this.#options = options
   }
 

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../sql/identifiers.js'
 import type { FilterCondition } from './filter.js'
 import type { MartTable, MartTableColumn } from './mart-table.js'
-import { type OrderPart, orderPart, type PagePosition, type RowOrder, unknownColumn } from './order.js'
+import { type OrderPart, orderPart, type PagePosition, type RowOrder, unknownColumn } from './row-order.js'
 
 /** The parameters of a statement, in order. */
 export class Parameters {

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
-import type { LastResult as Result } from '../../facts/activity.js'
+import type { LastResult } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 import { shared } from '../texts.js'
 import { Badge, type Tone } from './Badge.js'
 
-const BADGES: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<LastResult, { tone: Tone; icon: IconName }>> = {
   succeeded: { tone: 'ok', icon: 'check' },
   failed: { tone: 'bad', icon: 'cross' },
   cancelled: { tone: 'rest', icon: 'stop' },
@@ -14,7 +14,13 @@ const BADGES: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
 }
 
 /** The second fact: the result of the last run. */
-export function LastResult({ result, more }: { readonly result: Result; readonly more?: ReactNode }) {
+export function LastResultBadge({
+  result,
+  more,
+}: {
+  readonly result: LastResult
+  readonly more?: ReactNode
+}) {
   const texts = useTexts(shared)
   return (
     <Badge {...BADGES[result]} more={more}>

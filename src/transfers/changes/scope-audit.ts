@@ -1,8 +1,8 @@
-import type { Audit } from '../../checkpoints/checkpoint.js'
+import type { ScopeAudit } from '../../checkpoints/checkpoint.js'
 import type { FailedAudit } from '../../model/run.js'
 import type { Session } from '../../postgres/session.js'
 import { arrayLiteral, recomputeText, type Traced } from '../../scopes/index.js'
-import type { Target } from '../../sinks/postgres/target.js'
+import type { TargetTable } from '../../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import type { Scopes } from '../marts/mart.js'
@@ -12,20 +12,20 @@ const MOST_OF_TIME = 0.05
 const SCOPES = 5
 
 /** The audit of a query so far; a new one if it is another query. */
-export function auditOf(audit: Audit | undefined, query: string): Audit {
+export function auditOf(audit: ScopeAudit | undefined, query: string): ScopeAudit {
   if (audit?.query === query) return audit
   return { query, since: new Date().toISOString(), scopes: 0, runMs: 0, auditMs: 0 }
 }
 
 /** The first incremental run is audited; then as often as the share of time allows. */
-export function isAuditDue({ scopes, runMs, auditMs }: Audit): boolean {
+export function isAuditDue({ scopes, runMs, auditMs }: ScopeAudit): boolean {
   return scopes === 0 || auditMs <= runMs * MOST_OF_TIME
 }
 
 /** A few scopes of the mart at random. Reads as many of its pages as scopes are wanted. */
 export async function randomScopes(
   session: Session,
-  { quoted, oid }: Target,
+  { quoted, oid }: TargetTable,
   scope: Traced['scope'],
 ): Promise<Scopes> {
   const { pages } = await session.row(
@@ -46,8 +46,8 @@ export function auditSelection(trace: Traced, columns: readonly Column[], { valu
   return `SELECT ${columnList(columns)} FROM ${asRelation(recomputeText(trace, 'any', values))}`
 }
 
-interface Compared {
-  readonly target: Target
+interface ComputedScopes {
+  readonly target: TargetTable
   readonly scopes: Scopes
   /** The temporary table with the computed rows. */
   readonly computed: string
@@ -58,7 +58,7 @@ interface Compared {
 /** Compares the mart with computed rows, in the types of the mart. Null: they are equal. */
 export async function compareAudited(
   session: Session,
-  { target, scopes, computed, ignored }: Compared,
+  { target, scopes, computed, ignored }: ComputedScopes,
 ): Promise<Pick<FailedAudit, 'rows' | 'key'> | null> {
   const compared = target.columns
     .map(({ name }, place) => ({ name, type: target.types[place]! }))

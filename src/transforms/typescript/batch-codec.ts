@@ -13,13 +13,13 @@ const HALF = /\p{Surrogate}/u
 const ALL_SPECIAL = /[\b\f\n\r\t\v\\]/g
 
 /** An incoming batch: the COPY text of every value and the decoded values, row by row. */
-export interface Before {
+export interface IncomingBatch {
   readonly raw: readonly (readonly string[])[]
   readonly values: readonly (readonly unknown[])[]
   readonly rows: Row[]
 }
 
-interface Outgoing {
+interface OutgoingColumn {
   readonly name: string
   readonly type: string
   readonly write: ValueWriter
@@ -29,9 +29,9 @@ interface Outgoing {
 }
 
 /** Input and output columns of one chain. */
-export class Codec {
+export class BatchCodec {
   readonly #readers: readonly (ValueReader | null)[]
-  readonly #outgoing: readonly Outgoing[]
+  readonly #outgoing: readonly OutgoingColumn[]
   readonly #makeRow: (values: readonly unknown[]) => Row
 
   constructor(incoming: readonly HostColumn[], outgoing: readonly HostColumn[]) {
@@ -46,7 +46,7 @@ export class Codec {
     }))
   }
 
-  decode(bytes: Uint8Array): Before {
+  decode(bytes: Uint8Array): IncomingBatch {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
     const lines = text.split('\n')
     lines.pop()
@@ -55,7 +55,7 @@ export class Codec {
     return { raw, values, rows: values.map(this.#makeRow) }
   }
 
-  encode(rows: readonly Row[], before: Before): string {
+  encode(rows: readonly Row[], before: IncomingBatch): string {
     const finder = new Origins(before, rows.length)
     let text = ''
     for (let place = 0; place < rows.length; place++) {
@@ -76,7 +76,7 @@ export class Codec {
   }
 
   // biome-ignore lint/complexity/useMaxParams: called for every value, without allocating an object for each call.
-  #write(row: Row, place: number, column: Outgoing, finder: Origins): string {
+  #write(row: Row, place: number, column: OutgoingColumn, finder: Origins): string {
     const value: unknown = row[column.name]
     if (value === null) return '\\N'
     const came = column.origin < 0 ? null : finder.find(row, place, column.origin, value)
@@ -85,7 +85,7 @@ export class Codec {
   }
 
   /** Objects may have been changed in place: they are encoded and compared with their original text. */
-  #isUnchanged(value: unknown, came: string, { read, write }: Outgoing): boolean {
+  #isUnchanged(value: unknown, came: string, { read, write }: OutgoingColumn): boolean {
     try {
       return write(value) === write(read!(unescaped(came)!))
     } catch {
@@ -94,7 +94,7 @@ export class Codec {
   }
 
   // biome-ignore lint/complexity/useMaxParams: called for every value, without allocating an object for each call.
-  #text(value: unknown, place: number, column: Outgoing, row: Row): string {
+  #text(value: unknown, place: number, column: OutgoingColumn, row: Row): string {
     try {
       const text = column.write(value)
       if (text.includes('\0')) throw new InvalidResult(`cannot contain the NUL character, got ${got(value)}`)
@@ -114,11 +114,11 @@ export class Codec {
 
 /** Finds the original text of a value that the function did not change. */
 class Origins {
-  readonly #before: Before
+  readonly #before: IncomingBatch
   readonly #sameLength: boolean
   #rows: Map<unknown, number> | null = null
 
-  constructor(before: Before, length: number) {
+  constructor(before: IncomingBatch, length: number) {
     this.#before = before
     this.#sameLength = length === before.rows.length
   }

@@ -1,5 +1,5 @@
 import type { Tree } from '../guard/index.js'
-import type { Alternative, ColumnUse, Expression, Occurrence } from './alternative.js'
+import type { Alternative, BaseColumn, BaseExpression, Occurrence } from './alternative.js'
 import type { Levels } from './names.js'
 import type { BaseTable, QueryFacts } from './query-facts.js'
 import { walk } from './tree.js'
@@ -30,13 +30,13 @@ const MOST_OCCURRENCES = 400
 const MOST_ALTERNATIVES = 64
 
 /** What all parts of one flattening share. */
-export class Work {
+export class ScopeWork {
   readonly facts: QueryFacts
   /** Handed in, because FROM, conditions and SELECT need each other. */
   readonly select: (select: Tree, place: Place) => Alternative[]
   readonly #occurrences: Occurrence[] = []
 
-  constructor(facts: QueryFacts, select: (work: Work, select: Tree, place: Place) => Alternative[]) {
+  constructor(facts: QueryFacts, select: (work: ScopeWork, select: Tree, place: Place) => Alternative[]) {
     this.facts = facts
     this.select = (node, place) => select(this, node, place)
   }
@@ -52,7 +52,7 @@ export class Work {
   }
 
   /** Whether equal values of the expression may differ in other respects. */
-  isLoose(value: Expression | null): boolean {
+  isLoose(value: BaseExpression | null): boolean {
     const columns = (value?.uses ?? []).map(({ occurrence, column }) =>
       this.#occurrences[occurrence]?.table.columns.get(column),
     )
@@ -60,8 +60,8 @@ export class Work {
   }
 
   /** Whether it may have another collation than the default one. */
-  isCollated({ node, uses }: Expression): boolean {
-    const isOwn = ({ occurrence, column }: ColumnUse) =>
+  isCollated({ node, uses }: BaseExpression): boolean {
+    const isOwn = ({ occurrence, column }: BaseColumn) =>
       this.#occurrences[occurrence]?.table.columns.get(column)?.collation != null
     let found = uses.some(isOwn)
     walk(node, (kind) => {
@@ -76,13 +76,13 @@ export class Work {
   }
 
   /** Whether it is a column that cannot be NULL, as long as its row is there. */
-  isNotNull(value: Expression): boolean {
-    const use = value.node.BaseColumn as ColumnUse | undefined
+  isNotNull(value: BaseExpression): boolean {
+    const use = value.node.BaseColumn as BaseColumn | undefined
     if (use === undefined) return false
     return this.#occurrences[use.occurrence]?.table.columns.get(use.column)?.isNotNull === true
   }
 
-  typeOf({ occurrence, column }: ColumnUse): string {
+  typeOf({ occurrence, column }: BaseColumn): string {
     return this.#occurrences[occurrence]?.table.columns.get(column)?.type ?? ''
   }
 

@@ -8,15 +8,15 @@ import { keyOfId } from './document-id.js'
 import { unavailable } from './errors.js'
 import { normalJson, parseExact } from './exact-json.js'
 import { findProperty, type Properties } from './schema.js'
-import { type FieldType, fieldType, type WriteMode } from './types.js'
-import { UnfitValue } from './unfit-value.js'
+import { type BulkMode, type FieldType, fieldType } from './types.js'
+import { ElasticsearchValueError } from './value-error.js'
 
 export interface Hit {
   readonly _id: string
   readonly _source: Readonly<Record<string, unknown>>
 }
 
-interface Page {
+interface HitPage {
   readonly _scroll_id: string
   readonly hits: { readonly hits: readonly Hit[] }
   readonly _shards: { readonly failed: unknown }
@@ -32,7 +32,7 @@ interface EdgeOrder {
 }
 
 /** Reads an index as its readers see it. */
-export class Scan {
+export class IndexScan {
   readonly #cluster: Cluster
   readonly #target: string
 
@@ -97,7 +97,7 @@ export class Scan {
   }
 
   /** Not repeated: when the response to a scroll is lost, the next request would skip a page. */
-  async #page(path: string, body: object): Promise<Page> {
+  async #page(path: string, body: object): Promise<HitPage> {
     const answer = await this.#cluster.askText({
       method: 'POST',
       path,
@@ -105,7 +105,7 @@ export class Scan {
       target: this.#target,
       once: true,
     })
-    const page = parseExact(answer.body) as Page
+    const page = parseExact(answer.body) as HitPage
     if (normalJson(page._shards.failed) !== '0') throw this.#incomplete()
     return page
   }
@@ -133,7 +133,7 @@ export class Digester {
   readonly #columns: readonly { readonly name: string; readonly type: FieldType }[]
   readonly #key: readonly number[]
 
-  constructor(columns: readonly Column[], key: readonly string[], mode: WriteMode) {
+  constructor(columns: readonly Column[], key: readonly string[], mode: BulkMode) {
     this.#columns = columns.map(({ name, type }) => ({ name, type: fieldType(type, mode) }))
     this.#key = key.map((name) => columns.findIndex((column) => column.name === name))
   }
@@ -159,7 +159,7 @@ function parsed(type: FieldType, text: string | null): unknown {
     return parseExact(type.literal(text))
   } catch (error) {
     // It was never written, so no document matches it.
-    if (error instanceof UnfitValue) return { unfit: text }
+    if (error instanceof ElasticsearchValueError) return { unfit: text }
     throw error
   }
 }
@@ -182,11 +182,11 @@ interface SummarisedColumn {
   readonly index: string
   readonly column: Column
   readonly properties: Properties
-  readonly mode: WriteMode
+  readonly mode: BulkMode
 }
 
 export async function summarise(
-  scan: Scan,
+  scan: IndexScan,
   { index, column, properties, mode }: SummarisedColumn,
 ): Promise<MartSummary> {
   const count = await scan.count(index)

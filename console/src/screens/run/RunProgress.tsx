@@ -9,7 +9,7 @@ import styles from './run.module.css'
 import { runTexts } from './texts.js'
 
 /** Numbers that change from the first batch on. Possible problems are shown only if not zero. */
-export function Progress({ run }: { readonly run: RunDetail }) {
+export function RunProgress({ run }: { readonly run: RunDetail }) {
   const { progress: texts } = useTexts(runTexts)
   const format = useFormat()
   const rate = useRate(run)

@@ -1,5 +1,5 @@
 /** Random numbers that a seed repeats (mulberry32). */
-export class Random {
+export class SeededRandom {
   #state: number
 
   constructor(seed: number) {

@@ -1,10 +1,10 @@
 import { loginUrl } from '../config/settings.js'
 import type { EmbeddedServer } from '../embedded/index.js'
+import { type ApiToken, apiToken } from './api-token.js'
 import { Child } from './child.js'
 import { isPortChosen, type MainSettings } from './environment.js'
 import { isPortFree, nextFreePort, portTaken } from './port.js'
 import { Supervisor } from './supervisor.js'
-import { type ApiToken, apiToken } from './token.js'
 
 export interface ProcessTree {
   readonly url: string

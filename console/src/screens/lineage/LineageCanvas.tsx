@@ -11,7 +11,7 @@ import { type LineageView, useView } from './use-lineage.js'
 /** Space for the "+3" buttons at the edges. */
 const MARGIN = 28
 
-export function LineageGraph() {
+export function LineageCanvas() {
   const texts = useTexts(lineageTexts)
   const view = useView()
   const [expanded, expand] = useState<ReadonlySet<string>>(new Set())

@@ -1,5 +1,5 @@
 import type { Tree } from '../guard/index.js'
-import { Shaping, type Table } from './derived.js'
+import { type DerivedTable, Shaping } from './derived.js'
 import { QueryText } from './query-text.js'
 import type { Scope } from './scope.js'
 
@@ -7,7 +7,7 @@ import type { Scope } from './scope.js'
 export type KnownColumns = (schema: string, table: string) => readonly string[] | null
 
 /** The WITH queries visible at a place. */
-export type WithQueries = ReadonlyMap<string, () => Table>
+export type WithQueries = ReadonlyMap<string, () => DerivedTable>
 
 export interface QueryContext {
   readonly queries: WithQueries
@@ -28,14 +28,14 @@ export class LineageWork {
   readonly text: QueryText
   readonly columns: KnownColumns
   /** Passed in, because FROM, expressions and SELECT depend on each other. */
-  readonly select: (node: Tree, place: QueryContext) => Table
+  readonly select: (node: Tree, place: QueryContext) => DerivedTable
   #shaping = new Shaping()
   #spent = 0
 
   constructor(
     sql: string,
     columns: KnownColumns,
-    select: (work: LineageWork, node: Tree, place: QueryContext) => Table,
+    select: (work: LineageWork, node: Tree, place: QueryContext) => DerivedTable,
   ) {
     this.text = new QueryText(sql)
     this.columns = columns
@@ -52,7 +52,7 @@ export class LineageWork {
     if (this.#spent > MOST_WORK) throw new TooComplex()
   }
 
-  limited(table: Table): Table {
+  limited(table: DerivedTable): DerivedTable {
     this.spend(table.fields.length)
     if (table.fields.length > MOST_COLUMNS) throw new TooComplex()
     return table

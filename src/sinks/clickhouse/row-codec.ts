@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import type { RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
-import type { Codec } from './codec.js'
+import type { ColumnCodec } from './column-codec.js'
 import type { ClickHouseOptions } from './config.js'
 import { quote } from './quoting.js'
 import { canonicalOf, canonicalSqlOf, codecOf } from './types.js'
-import { UnfitValue } from './unfit-value.js'
+import { ClickHouseValueError } from './value-error.js'
 
 export interface StoredColumn {
   readonly name: string
-  readonly codec: Codec
+  readonly codec: ColumnCodec
   /** The ClickHouse type, with Nullable where NULL is possible. */
   readonly type: string
   readonly isKey: boolean
@@ -51,7 +51,7 @@ export class RowCodec {
     this.key = this.#keyIndexes.map((index) => this.columns[index]!)
   }
 
-  /** Throws UnfitValue with the column responsible. */
+  /** Throws ClickHouseValueError with the column responsible. */
   encode(values: TextValues, row: number): EncodedRow {
     const fields = this.columns.map((column, index) => encodeField(column, values[index]!))
     return {
@@ -111,7 +111,7 @@ export function encodeFields(columns: readonly StoredColumn[], values: TextValue
   try {
     return columns.map((column, index) => encodeField(column, values[index]!)).join('\t')
   } catch (error) {
-    if (error instanceof UnfitValue) return null
+    if (error instanceof ClickHouseValueError) return null
     throw error
   }
 }
@@ -121,7 +121,8 @@ function encodeField(column: StoredColumn, text: string | null): string {
   try {
     return column.codec.encode(text)
   } catch (error) {
-    if (error instanceof UnfitValue) throw new UnfitValue(`Column "${column.name}": ${error.message}.`)
+    if (error instanceof ClickHouseValueError)
+      throw new ClickHouseValueError(`Column "${column.name}": ${error.message}.`)
     throw error
   }
 }
@@ -130,5 +131,7 @@ function encodeNull(column: StoredColumn): string {
   if (column.type.startsWith('Nullable(')) return NULL_MARK
   // Part of the contract of ch: targets, and examine() warns about it: ClickHouse has no NULL arrays.
   if (!column.codec.isNullable && !column.isKey) return '[]'
-  throw new UnfitValue(`Column "${column.name}" is NULL; ${column.isKey ? 'a key' : 'it'} must not be NULL.`)
+  throw new ClickHouseValueError(
+    `Column "${column.name}" is NULL; ${column.isKey ? 'a key' : 'it'} must not be NULL.`,
+  )
 }

@@ -1,12 +1,12 @@
 /** Converts values of one type to ClickHouse and back. */
-export interface Codec {
+export interface ColumnCodec {
   /** The ClickHouse type without Nullable. */
   readonly type: string
   /** False for arrays: ClickHouse has no NULL array. */
   readonly isNullable: boolean
   /** Quoted inside an array. */
   readonly isQuoted: boolean
-  /** From PostgreSQL's text to TabSeparated. Throws UnfitValue. */
+  /** From PostgreSQL's text to TabSeparated. Throws ClickHouseValueError. */
   encode(text: string): string
   /** One text for equal values, the same as `canonicalSql` returns; used to compare. Never throws. */
   canonical(text: string): string

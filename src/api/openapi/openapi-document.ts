@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PREFIX } from '../routes/links.js'
+import { API_PREFIX } from '../routes/links.js'
 import type { RouteDoc } from '../routes/rule.js'
 import { PROBLEM_EXAMPLE } from '../schemas/examples.js'
 import type { CollectedRoute } from './collect.js'
@@ -25,7 +25,7 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
         'The control plane of Vitrina. Every route is also available without the prefix /api/v1. Times are UTC, RFC 3339 with microseconds. Errors are RFC 9457 problem documents.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: PREFIX, description: 'This server.' }],
+    servers: [{ url: API_PREFIX, description: 'This server.' }],
     security: [{ bearer: [] }, { session: [] }],
     tags: tagsOf(routes),
     paths,

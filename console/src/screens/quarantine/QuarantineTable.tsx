@@ -9,9 +9,9 @@ import {
   ActionsCell,
   KeyCell,
   PipelineCell,
+  type QuarantineActions,
   ReasonCell,
   RefusedCell,
-  type RowActions,
   RowCard,
 } from './cells.js'
 import { choiceOf, DiscardDialog, ResultDialog } from './dialogs.js'
@@ -30,7 +30,7 @@ interface Props {
   readonly isDimmed: boolean
 }
 
-export function RowsTable({ rows, openedId, onOpen, isDimmed }: Props) {
+export function QuarantineTable({ rows, openedId, onOpen, isDimmed }: Props) {
   const texts = useTexts(quarantineTexts)
   const [picked, pick] = useState<ReadonlySet<string>>(new Set())
   const [asked, ask] = useState<readonly QuarantinedRow[] | null>(null)
@@ -69,7 +69,7 @@ export function RowsTable({ rows, openedId, onOpen, isDimmed }: Props) {
 }
 
 /** Stable objects, so that unchanged rows are not rendered again. */
-function useRowActions(settler: Settler, ask: (rows: readonly QuarantinedRow[]) => void): RowActions {
+function useRowActions(settler: Settler, ask: (rows: readonly QuarantinedRow[]) => void): QuarantineActions {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the functions of a settler never change, only its result does.
   return useMemo(
     () => ({
@@ -80,7 +80,7 @@ function useRowActions(settler: Settler, ask: (rows: readonly QuarantinedRow[]) 
   )
 }
 
-function useColumns(actions: RowActions): readonly Column<QuarantinedRow>[] {
+function useColumns(actions: QuarantineActions): readonly Column<QuarantinedRow>[] {
   const { columns: names } = useTexts(quarantineTexts)
   return useMemo(
     () => [

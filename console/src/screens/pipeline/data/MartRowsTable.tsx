@@ -16,11 +16,11 @@ interface Props {
   readonly onSort: (sort: string | undefined) => void
 }
 
-type Column = MartRows['columns'][number]
+type MartRowsColumn = MartRows['columns'][number]
 type Direction = 'asc' | 'desc' | null
 
 /** Values as the database writes them, so that none is shown as something else. */
-export function RowsTable({ pages, search, isDimmed, onSort }: Props) {
+export function MartRowsTable({ pages, search, isDimmed, onSort }: Props) {
   const texts = useTexts(dataTexts)
   const [first] = pages
   if (first === undefined) return null
@@ -79,7 +79,7 @@ function Head({
   direction,
   onSort,
 }: {
-  readonly column: Column
+  readonly column: MartRowsColumn
   readonly direction: Direction
   readonly onSort: Props['onSort']
 }) {

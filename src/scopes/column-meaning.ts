@@ -1,24 +1,25 @@
 import type { Tree } from '../guard/index.js'
-import type { Column, ColumnUse, Expression } from './alternative.js'
+import type { BaseColumn, BaseExpression, FlattenedColumn } from './alternative.js'
 import { followsOf } from './follows.js'
-import { findColumn, type Levels } from './names.js'
+import { type Levels, resolveColumn } from './names.js'
 import type { QueryFacts } from './query-facts.js'
+import type { ScopeWork } from './scope-work.js'
 import { lastNameOf, listOf, nodeOf } from './tree.js'
 import { unsteadyCall } from './unsteady.js'
-import type { Work } from './work.js'
-import { textOf } from './write-expression.js'
+import { expressionText } from './write-expression.js'
 
 /** A column without its name. */
-export type Meaning = Omit<Column, 'name'>
+export type ColumnMeaning = Omit<FlattenedColumn, 'name'>
 
 /** What an expression reveals about the rows it is computed from. */
-export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
+export function meaningOf(work: ScopeWork, value: unknown, levels: Levels): ColumnMeaning {
   const { kind, node } = nodeOf(value)
-  if (kind === 'ColumnRef') return findColumn(node, levels)
-  const reader = new Reading(work, levels)
+  if (kind === 'ColumnRef') return resolveColumn(node, levels)
+  const reader = new ExpressionReader(work, levels)
   const written = reader.replace(value) as Tree
   const opaque =
-    reader.opaque ?? (textOf(written) === null ? 'it is computed in a way that is not followed' : null)
+    reader.opaque ??
+    (expressionText(written) === null ? 'it is computed in a way that is not followed' : null)
   const isStrict = kind === 'TypeCast' && nodeOf(node.arg).kind === 'ColumnRef'
   return {
     value: opaque === null ? { node: written, uses: reader.uses } : null,
@@ -36,15 +37,15 @@ export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
 const FLOATING: ReadonlySet<string> = new Set(['real', 'double precision'])
 
 /** Replaces the column references of one expression and records what prevents following it. */
-class Reading {
-  readonly #work: Work
+class ExpressionReader {
+  readonly #work: ScopeWork
   readonly #levels: Levels
-  readonly uses: ColumnUse[] = []
+  readonly uses: BaseColumn[] = []
   opaque: string | null = null
   isOptional = false
   unsteady: string | null = null
 
-  constructor(work: Work, levels: Levels) {
+  constructor(work: ScopeWork, levels: Levels) {
     this.#work = work
     this.#levels = levels
   }
@@ -53,7 +54,7 @@ class Reading {
     if (Array.isArray(value)) return value.map((each) => this.replace(each))
     if (value === null || typeof value !== 'object') return value
     const { kind, node } = nodeOf(value)
-    if (kind === 'ColumnRef') return this.#take(findColumn(node, this.#levels), value)
+    if (kind === 'ColumnRef') return this.#take(resolveColumn(node, this.#levels), value)
     if (isSetCall(this.#work.facts, kind, node)) return this.#rows(node, value)
     this.#note(kind, node)
     // What a subquery computes is not part of this expression, and its names mean other things.
@@ -71,7 +72,7 @@ class Reading {
     return written
   }
 
-  #take(column: Column, written: unknown): unknown {
+  #take(column: FlattenedColumn, written: unknown): unknown {
     this.opaque ??=
       column.opaque ?? (column.isLoose ? 'it is computed from one of several equal values' : null)
     this.isOptional ||= column.isOptional
@@ -92,17 +93,17 @@ class Reading {
 
   #isExact(argument: Tree): boolean {
     const { kind, node } = nodeOf(argument)
-    const value = kind === 'ColumnRef' ? findColumn(node, this.#levels).value : null
+    const value = kind === 'ColumnRef' ? resolveColumn(node, this.#levels).value : null
     const use = value === null ? null : plainUse(value)
     return use !== null && !FLOATING.has(this.#work.typeOf(use))
   }
 }
 
 /** A call of a function that returns rows, with its arguments over base columns; null: they are not known. */
-export function textOfCall(work: Work, call: Tree, levels: Levels): string | null {
-  const reader = new Reading(work, levels)
+export function textOfCall(work: ScopeWork, call: Tree, levels: Levels): string | null {
+  const reader = new ExpressionReader(work, levels)
   const args = reader.replace(listOf(call.args))
-  return reader.opaque === null ? textOf({ FuncCall: { ...call, args } }) : null
+  return reader.opaque === null ? expressionText({ FuncCall: { ...call, args } }) : null
 }
 
 export function isSetCall(facts: QueryFacts, kind: string, node: Tree): boolean {
@@ -116,8 +117,8 @@ export function isAggregate(facts: QueryFacts, kind: string, node: Tree): boolea
 }
 
 /** A base column, perhaps under casts that cannot fail; null for anything else. */
-export function plainUse({ node: value, uses }: Expression): ColumnUse | null {
+export function plainUse({ node: value, uses }: BaseExpression): BaseColumn | null {
   const { kind, node } = nodeOf(value)
-  if (kind === 'BaseColumn') return node as unknown as ColumnUse
+  if (kind === 'BaseColumn') return node as unknown as BaseColumn
   return kind === 'TypeCast' ? plainUse({ node: node.arg as Tree, uses }) : null
 }

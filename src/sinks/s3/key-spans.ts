@@ -1,4 +1,4 @@
-import type { Columns } from './parquet.js'
+import type { ParquetColumns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
 
 /** Minimum and maximum of the first key column, as texts; stored in marks and in the manifest for each file. */
@@ -11,7 +11,7 @@ export interface FileKeyRange {
 const LONGEST = 100
 
 /** Null: unknown, so the file may contain any key. */
-export function rangeOf(storage: Storage, values: Columns[number]): FileKeyRange | null {
+export function rangeOf(storage: Storage, values: ParquetColumns[number]): FileKeyRange | null {
   const { compare } = storage
   if (compare === null || values.length === 0) return null
   let [least, greatest] = [values[0] as Scalar, values[0] as Scalar]
@@ -34,7 +34,7 @@ function short(range: FileKeyRange): FileKeyRange | null {
   return range.least.length > LONGEST || range.greatest.length > LONGEST ? null : range
 }
 
-interface Span {
+interface KeySpan {
   readonly least: Scalar
   greatest: Scalar
 }
@@ -43,7 +43,7 @@ interface Span {
 export class KeySpans {
   readonly #storage: Storage
   /** Disjoint and sorted; null: some range is unknown, so any key may be shared. */
-  readonly #spans: readonly Span[] | null
+  readonly #spans: readonly KeySpan[] | null
 
   constructor(storage: Storage, ranges: readonly (FileKeyRange | null)[]) {
     this.#storage = storage
@@ -67,9 +67,9 @@ export class KeySpans {
     return low < spans.length && compare(spans[low]!.least, greatest) <= 0
   }
 
-  #merged(ranges: readonly FileKeyRange[]): Span[] {
+  #merged(ranges: readonly FileKeyRange[]): KeySpan[] {
     const compare = this.#storage.compare!
-    const merged: Span[] = []
+    const merged: KeySpan[] = []
     for (const span of ranges.map((range) => this.#span(range)).sort((a, b) => compare(a.least, b.least))) {
       const last = merged.at(-1)
       if (last === undefined || compare(last.greatest, span.least) < 0) merged.push(span)
@@ -78,7 +78,7 @@ export class KeySpans {
     return merged
   }
 
-  #span({ least, greatest }: FileKeyRange): Span {
+  #span({ least, greatest }: FileKeyRange): KeySpan {
     return { least: this.#storage.read(least) as Scalar, greatest: this.#storage.read(greatest) as Scalar }
   }
 }

@@ -1,14 +1,14 @@
 import { checkConstant, checkGathered, checkOperatorSize, checkSize, checkTypeSize } from './bombs.js'
-import type { Findings } from './findings.js'
-import { FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
+import { ALLOWED_FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
+import { isKnownType, SAMPLING } from './known-types.js'
+import type { Names } from './name-scope.js'
 import type { Tree } from './parser.js'
-import type { Names } from './scope.js'
-import { isKnownType, SAMPLING } from './types.js'
+import type { TextFindings } from './text-findings.js'
 
-type Check = (node: Tree, walk: Findings, scope: Names) => void
+type NodeCheck = (node: Tree, walk: TextFindings, scope: Names) => void
 
 /** Requirements of a node beyond its kind being allowed. */
-export const STRUCTURE_CHECKS: Readonly<Record<string, Check>> = {
+export const STRUCTURE_CHECKS: Readonly<Record<string, NodeCheck>> = {
   RangeVar: checkRelation,
   FuncCall: (node, walk) => checkFunction(node, walk),
   TypeName: checkType,
@@ -26,7 +26,7 @@ export const STRUCTURE_CHECKS: Readonly<Record<string, Check>> = {
   SQLValueFunction: checkValueFunction,
 }
 
-function checkRelation(node: Tree, walk: Findings, scope: Names): void {
+function checkRelation(node: Tree, walk: TextFindings, scope: Names): void {
   const table = String(node.relname)
   const schema = node.schemaname === undefined ? null : String(node.schemaname)
   const allowed = walk.rules.sourceSchemas
@@ -54,14 +54,14 @@ export function allowedHint(schemas: readonly string[]): string {
   return `A source query may read ${list.map((schema) => `${schema}.*`).join(' and ') || 'nothing'}: ALLOWED_SOURCE_SCHEMAS=${schemas.join(',')}.`
 }
 
-function checkFunction(node: Tree, walk: Findings): void {
+function checkFunction(node: Tree, walk: TextFindings): void {
   const [name = '', schema = 'pg_catalog', ...more] = names(node.funcname).reverse()
   if (schema !== 'pg_catalog' || more.length > 0) {
     walk.refuse(
       `${names(node.funcname).join('.')}() is not a built-in function of PostgreSQL; its effects are unknown.`,
       'Use only functions of pg_catalog, or a transform for everything else.',
     )
-  } else if (!FUNCTIONS.has(name)) {
+  } else if (!ALLOWED_FUNCTIONS.has(name)) {
     const reason = reasonAgainst(name)
     walk.refuse(
       `${name}() may not be called: it ${reason ?? 'is not on the list of functions without side effects'}.`,
@@ -72,7 +72,7 @@ function checkFunction(node: Tree, walk: Findings): void {
   }
 }
 
-function checkType(node: Tree, walk: Findings): void {
+function checkType(node: Tree, walk: TextFindings): void {
   checkTypeSize(node, walk)
   const [name = '', schema = null, ...more] = names(node.names).reverse()
   const written = names(node.names).join('.')
@@ -84,7 +84,7 @@ function checkType(node: Tree, walk: Findings): void {
     walk.refuse(`The type ${written} may not be used.`, allowedHint(walk.rules.sourceSchemas))
 }
 
-function checkKnownType(name: string, written: string, walk: Findings): void {
+function checkKnownType(name: string, written: string, walk: TextFindings): void {
   if (isKnownType(name)) return
   if (/^_?reg/.test(name))
     walk.refuse(
@@ -98,7 +98,7 @@ function checkKnownType(name: string, written: string, walk: Findings): void {
     )
 }
 
-function checkOperator(operator: readonly string[], walk: Findings): void {
+function checkOperator(operator: readonly string[], walk: TextFindings): void {
   if (operator.length < 2 || (operator.length === 2 && operator[0] === 'pg_catalog')) return
   walk.refuse(
     `OPERATOR(${operator.join('.')}) is not a built-in operator of PostgreSQL.`,
@@ -109,14 +109,14 @@ function checkOperator(operator: readonly string[], walk: Findings): void {
 const DANGEROUS = /^(pg_|lo_|dblink|txid_|ts_stat$|nextval$|currval$|setseed$|current_setting$)|_to_xml/
 
 /** `('/etc/passwd').pg_read_file` is a call that does not look like one. The server's own text shows all the others. */
-function checkIndirection(node: Tree, walk: Findings): void {
+function checkIndirection(node: Tree, walk: TextFindings): void {
   for (const name of names(node.indirection)) {
     const reason = DANGEROUS.test(name) ? reasonAgainst(name) : null
     if (reason !== null) walk.refuse(`.${name} calls the function ${name}(), which ${reason}.`, 'Remove it.')
   }
 }
 
-function checkCollation(collation: readonly string[], walk: Findings): void {
+function checkCollation(collation: readonly string[], walk: TextFindings): void {
   const [, schema = 'pg_catalog', ...more] = [...collation].reverse()
   if (
     more.length === 0 &&
@@ -126,13 +126,13 @@ function checkCollation(collation: readonly string[], walk: Findings): void {
   walk.refuse(`The collation ${collation.join('.')} may not be used.`, 'Use a collation of pg_catalog.')
 }
 
-function checkSampling(method: readonly string[], walk: Findings): void {
+function checkSampling(method: readonly string[], walk: TextFindings): void {
   const [name = '', schema = 'pg_catalog'] = [...method].reverse()
   if (schema === 'pg_catalog' && SAMPLING.has(name)) return
   walk.refuse(`TABLESAMPLE ${method.join('.')} is not known to be safe.`, 'Use SYSTEM or BERNOULLI.')
 }
 
-function checkValueFunction(node: Tree, walk: Findings): void {
+function checkValueFunction(node: Tree, walk: TextFindings): void {
   if (TIME_WORDS.has(String(node.op))) return
   const word = String(node.op).replace(/^SVFOP_/, '')
   walk.refuse(`${word} may not be used: it shows the session, not data.`, 'Remove it, or write a constant.')

@@ -1,2 +1,2 @@
 /** A value that a document cannot hold; the message gives the reason. */
-export class UnfitValue extends Error {}
+export class ElasticsearchValueError extends Error {}

@@ -1,2 +1,2 @@
 /** A value that its ClickHouse column cannot hold; the message gives the reason. */
-export class UnfitValue extends Error {}
+export class ClickHouseValueError extends Error {}

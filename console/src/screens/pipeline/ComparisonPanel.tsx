@@ -14,15 +14,15 @@ import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 import { RepairDialog } from './RepairDialog.js'
-import type { Comparison as Compared } from './use-comparison.js'
+import type { ComparisonState } from './use-comparison.js'
 
 interface Props {
   readonly pipeline: Pipeline
-  readonly comparison: Compared
+  readonly comparison: ComparisonState
 }
 
 /** The result of a comparison of all rows, or of the previous one. */
-export function Comparison({ pipeline, comparison: { found, error, isPending, start } }: Props) {
+export function ComparisonPanel({ pipeline, comparison: { found, error, isPending, start } }: Props) {
   const texts = useTexts(qualityTexts)
   return (
     <>

@@ -14,7 +14,7 @@ export interface WalkRules {
 }
 
 /** Collects the findings of a check. */
-export interface Findings {
+export interface TextFindings {
   readonly rules: WalkRules
   refuse(message: string, hint: string): void
   /** A table or view that the text names at this place. */
