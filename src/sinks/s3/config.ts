@@ -10,7 +10,10 @@ export const SETTINGS = {
   S3_ENDPOINT: {
     schema: z
       .string()
-      .regex(/^https?:\/\//, 'must begin with http:// or https://')
+      .refine(
+        (text) => /^https?:\/\//.test(text) && URL.canParse(text),
+        'must be an address that begins with http:// or https://',
+      )
       .optional(),
     means: 'Address of an S3-compatible server, such as MinIO or SeaweedFS. Unset: AWS.',
     example: 'http://localhost:9000',
