@@ -63,10 +63,11 @@ export type S3Options = z.output<typeof options>
 export function readOptions(raw: Readonly<Record<string, unknown>>) {
   const parsed = options.safeParse(raw)
   if (parsed.success) return { options: parsed.data }
-  const problems = parsed.error.issues.map((issue) => ({
-    field: issue.path.join('.'),
-    message: issue.message,
-  }))
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((field) => ({ field, message: 'is not an option of s3: targets' }))
+      : [{ field: issue.path.join('.'), message: issue.message }],
+  )
   return { problems }
 }
 
