@@ -1,9 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { fileProblem } from '../config/file-problem.js'
 import { readFileSchemas, readSchemaText } from '../config/pipeline-schema.js'
 import { rulesToYaml, SCHEMA_FILE, toYaml } from '../config/pipeline-yaml.js'
 import { PIPELINE_SCHEMA } from '../main/paths.js'
+import { VitrinaError } from '../model/errors.js'
 import { detail, print } from './output/print.js'
 import { machineText } from './output/terminal-text.js'
 import { serverCommand } from './program/command.js'
@@ -46,14 +48,24 @@ async function chosen(server: Server, names: readonly string[]): Promise<Pipelin
 }
 
 async function writeFolder(folder: string, texts: readonly { name: string; text: string }[]): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  const taken = new Set<string>()
-  for (const { name, text } of texts) {
-    const file = join(folder, fileName(name, taken))
-    await writeFile(file, text)
-    print(file)
+  const schema = readSchemaText(PIPELINE_SCHEMA)
+  try {
+    await mkdir(folder, { recursive: true })
+    const taken = new Set<string>()
+    for (const { name, text } of texts) {
+      const file = join(folder, fileName(name, taken))
+      await writeFile(file, text)
+      print(file)
+    }
+    await writeFile(join(folder, SCHEMA_FILE), schema)
+  } catch (error) {
+    throw new VitrinaError(
+      'FILE_INVALID',
+      `The files cannot be written to ${folder}: ${fileProblem(error)}.`,
+      'Give a folder that this account may write with --out.',
+      { cause: error },
+    )
   }
-  await writeFile(join(folder, SCHEMA_FILE), readSchemaText(PIPELINE_SCHEMA))
   detail(`Run "vitrina diff ${folder}" to compare them with the server.`)
 }
 

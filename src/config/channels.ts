@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { OPENLINEAGE } from '../model/notification.js'
+import { isDecodable, NOT_DECODABLE } from './decodable.js'
 
 const httpUrl = z.url({
   protocol: /^https?$/,
@@ -33,7 +34,9 @@ const channel = z.discriminatedUnion(
     }),
     z.strictObject({
       type: z.literal('email'),
-      url: z.url({ protocol: /^smtps?$/, error: 'must be smtp://… or smtps://…' }),
+      url: z
+        .url({ protocol: /^smtps?$/, error: 'must be smtp://… or smtps://…' })
+        .refine(isDecodable, NOT_DECODABLE),
       from: mailbox,
       to: z.union([mailbox.transform((one) => [one]), z.array(mailbox).min(1).max(50)]),
     }),

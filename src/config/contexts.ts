@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { VitrinaError } from '../model/errors.js'
 import { didYouMean } from './did-you-mean.js'
+import { fileProblem } from './file-problem.js'
 
 const context = z.object({ url: z.string(), token: z.string().nullable() })
 const contextsFile = z.object({ current: z.string().nullable(), contexts: z.record(z.string(), context) })
@@ -36,11 +37,20 @@ export async function readContexts(): Promise<Contexts> {
  */
 export async function writeContexts(contexts: Contexts): Promise<void> {
   const path = contextsPath()
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}`
-  await writeFile(draft, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
-  await chmod(draft, 0o600)
-  await rename(draft, path)
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await writeFile(draft, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
+    await chmod(draft, 0o600)
+    await rename(draft, path)
+  } catch (error) {
+    throw new VitrinaError(
+      'CONTEXT_UNKNOWN',
+      `The contexts cannot be saved in ${path}: ${fileProblem(error)}.`,
+      'Set XDG_CONFIG_HOME to a folder that this account may write.',
+      { cause: error },
+    )
+  }
 }
 
 export function requireContext({ contexts }: Contexts, name: string): Context {

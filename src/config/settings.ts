@@ -6,6 +6,7 @@ import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 import { targetSchemas } from '../model/target.js'
 import { withoutTrailingSlashes } from '../model/trailing-slashes.js'
 import { type ChannelConfig, readChannels } from './channels.js'
+import { databaseUrl } from './database-url.js'
 import { readSparkProfiles, type SparkProfile } from './spark-profiles.js'
 
 /** A comma-separated list. */
@@ -49,23 +50,9 @@ function slots({ name, what }: { name: RegExp; what: string }, least: number) {
 const networkOrAddress = z
   .string()
   .refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8, separated by commas' })
-const databaseUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
-  .refine(isDecodable, 'has a % that is not part of an escape such as %25')
 
 /** A runner is one thread: more runs at once only wait for each other. */
 const MOST_CONCURRENCY = 64
-
-/** Otherwise, the first use of its password would fail with "URI malformed". */
-function isDecodable(url: string): boolean {
-  try {
-    decodeURIComponent(url)
-    return true
-  } catch {
-    return false
-  }
-}
 
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/')
@@ -405,7 +392,7 @@ export const SETTINGS = {
     example: 'json',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
-    schema: z.url({ protocol: /^https?$/ }).optional(),
+    schema: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
     means:
       'An OpenTelemetry collector that receives traces as OTLP over HTTP. Unset: nothing is traced. Other OTEL_* variables are respected too.',
     example: 'http://localhost:4318',
@@ -483,8 +470,9 @@ function readConnections(environment: NodeJS.ProcessEnv, mistakes: string[]): Ma
     if (name && url) found.set(name.toLowerCase(), url)
   }
   for (const [name, url] of found) {
-    const { error } = databaseUrl.safeParse(url)
+    const { data, error } = databaseUrl.safeParse(url)
     if (error) mistakes.push(`the URL of connection ${name} ${error.issues[0]!.message}`)
+    else found.set(name, data)
   }
   return found
 }

@@ -19,10 +19,13 @@ export function embeddedFailed(what: string, facts: FailureFacts = {}): VitrinaE
 }
 
 /** Turns system errors into one that a user can act on. */
-export function asFailure(error: unknown, home: string): VitrinaError {
+export function asFailure(
+  error: unknown,
+  { home, what }: { readonly home: string; readonly what: string },
+): VitrinaError {
   if (error instanceof VitrinaError) return error
   const reason = error instanceof Error ? error.message : String(error)
-  return embeddedFailed(`the embedded PostgreSQL in ${home} could not be started: ${reason}`, {
+  return embeddedFailed(`the embedded PostgreSQL in ${home} ${what}: ${reason}`, {
     cause: error,
   })
 }

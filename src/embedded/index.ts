@@ -56,7 +56,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     }
   } catch (error) {
     if (signal?.aborted && error === signal.reason) throw error
-    throw asFailure(error, home)
+    throw asFailure(error, { home, what: 'could not be started' })
   }
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { fileProblem } from '../config/file-problem.js'
 import type { Settings } from '../config/settings.js'
+import { VitrinaError } from '../model/errors.js'
 
 export interface ApiToken {
   readonly token: string
@@ -17,9 +19,18 @@ export async function apiToken(settings: Settings): Promise<ApiToken> {
   const path = resolve(settings.VITRINA_HOME, 'api-token')
   if (settings.VITRINA_API_TOKEN !== undefined)
     return { token: settings.VITRINA_API_TOKEN, origin: 'setting', path }
-  const made = await makeToken(path)
-  if (made !== null) return { token: made, origin: 'made', path }
-  return { token: (await readFile(path, 'utf8')).trim(), origin: 'kept', path }
+  try {
+    const made = await makeToken(path)
+    if (made !== null) return { token: made, origin: 'made', path }
+    return { token: (await readFile(path, 'utf8')).trim(), origin: 'kept', path }
+  } catch (error) {
+    throw new VitrinaError(
+      'SETTING_INVALID',
+      `The administrator's token cannot be stored in ${path}: ${fileProblem(error)}.`,
+      'Set VITRINA_HOME to a folder that this account may write, or set VITRINA_API_TOKEN.',
+      { cause: error },
+    )
+  }
 }
 
 /** For a start without users: a permanent token generated now would never be shown. */

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { databaseUrl, loadCredentials } from '../embedded/credentials.js'
+import { asFailure } from '../embedded/failure.js'
 import { existingBase } from '../embedded/place.js'
 import { isPostmasterOf, readPostmaster } from '../embedded/postmaster.js'
 
@@ -11,6 +12,14 @@ export const DATABASE = 'vitrina'
  * Its pid file is checked first: on a port that it left, another program would receive our password.
  */
 export async function runningEmbedded(home: string): Promise<string | null> {
+  try {
+    return await findRunning(home)
+  } catch (error) {
+    throw asFailure(error, { home, what: 'cannot be examined' })
+  }
+}
+
+async function findRunning(home: string): Promise<string | null> {
   const folder = join(resolve(home), 'postgres')
   const base = await existingBase(folder)
   if (base === null) return null

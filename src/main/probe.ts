@@ -65,7 +65,8 @@ export async function probeSink(kind: SinkKind, timeoutMs = TIMEOUT_MS): Promise
 /** Without login and password, for people to read. */
 export function shownAddress(url: string): string {
   const { host, pathname } = new URL(url)
-  return `${host}${pathname}`
+  // The folder of a socket is escaped.
+  return `${decodeURIComponent(host)}${pathname}`
 }
 
 const UNANSWERED = { state: 'unreachable', version: null, latencyMs: null, detail: null } as const

@@ -75,7 +75,7 @@ export const ERRORS = {
   CONTEXT_UNKNOWN: {
     number: 1202,
     class: 'stop',
-    means: 'No context has this name, or the context file cannot be read.',
+    means: 'No context has this name, or the context file cannot be read or written.',
   },
   SERVER_UNREACHABLE: { number: 1203, class: 'stop', means: 'No Vitrina API responds at this address.' },
   FILE_INVALID: { number: 1204, class: 'stop', means: 'A pipeline file contains errors.' },

@@ -1,8 +1,9 @@
 /** Host, port and database: what identifies a database. Never user or password. */
 export function partsOf(url: string): { host: string; port: string; database: string } {
-  const { hostname, port, pathname, searchParams } = new URL(url)
+  const { hostname, port, pathname } = new URL(url)
   return {
-    host: hostname || searchParams.get('host') || 'localhost',
+    // The folder of a socket is escaped.
+    host: decodeURIComponent(hostname),
     port: port || '5432',
     database: decodeURIComponent(pathname.slice(1)),
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { VitrinaError } from '../model/errors.js'
 import { createLog, type LogOptions } from './log.js'
 
 function aLog(options: Partial<LogOptions> = {}) {
@@ -60,6 +61,30 @@ describe('pretty', () => {
     const { log, lines } = aLog({ format: 'pretty' })
     log.info('name\n12:00:00.000 ERROR', { name: 'a\u001b[2Jb\u009b' })
     expect(lines[0]!.trimEnd()).not.toMatch(/\p{Cc}/u)
+  })
+
+  it('shows no stack of a known error, which has a code and a hint', () => {
+    const cause = new Error('the database system is starting up')
+    const err = new VitrinaError('DATABASE_UNAVAILABLE', 'No connection.', 'Wait.', { cause })
+    for (const format of ['pretty', 'json'] as const) {
+      const { log, lines } = aLog({ format })
+      log.error('Connection to the meta store lost.', { err })
+      expect(lines.join('')).toContain('No connection.')
+      expect(lines.join('')).not.toMatch(/\bat .*log\.test\.ts/)
+    }
+    const { log, lines } = aLog()
+    log.error('Connection to the meta store lost.', { err })
+    expect(JSON.parse(lines[0]!).err).toEqual({
+      ...{ type: 'VitrinaError', message: 'No connection.', code: 'DATABASE_UNAVAILABLE' },
+      cause: { type: 'Error', message: 'the database system is starting up' },
+    })
+  })
+
+  it('shows the stack of the cause of an unexpected error', () => {
+    const { log, lines } = aLog({ format: 'pretty' })
+    const cause = new TypeError('x is not a function')
+    log.error('Tick failed.', { err: new VitrinaError('INTERNAL', 'Unexpected.', 'Look.', { cause }) })
+    expect(lines[0]).toMatch(/caused by "x is not a function"\n +at .*log\.test\.ts/)
   })
 
   it('shows the stack of an unexpected error', () => {

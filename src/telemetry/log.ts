@@ -33,6 +33,8 @@ export function createLog(options: LogOptions): Logger {
     base: { service: options.service, version: options.version },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
+    // Errors are plain fields by then. pino would describe them once more, as of type "Object".
+    serializers: { err: (error: unknown) => error },
   }
   return new PinoLog(pino(settings, options.format === 'json' ? target : prettyTo(target)))
 }

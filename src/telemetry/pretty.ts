@@ -34,12 +34,20 @@ function show(value: unknown): string {
 
 /** The stack of an unexpected error is the only clue. Errors of Vitrina have a code and a hint instead. */
 function stackOf(level: unknown, err: unknown): string {
-  const unforeseen =
-    level === 'error' && isError(err) && err.type !== 'VitrinaError' && typeof err.stack === 'string'
-  return unforeseen ? `${err.stack?.split('\n').slice(1).map(plain).join('\n')}\n` : ''
+  if (level !== 'error' || !isError(err) || typeof err.stack !== 'string') return ''
+  const lines = err.stack.split('\n').slice(1).map(plain)
+  const cause = isError(err.cause) ? `caused by ${show(err.cause)}\n${stackOf(level, err.cause)}` : ''
+  return `${lines.join('\n')}\n${cause}`
 }
 
-function isError(value: unknown): value is { type: string; message: string; stack?: string } {
+interface ShownError {
+  readonly message: string
+  /** Only of an unexpected error. */
+  readonly stack?: string
+  readonly cause?: unknown
+}
+
+function isError(value: unknown): value is ShownError {
   return (
     typeof value === 'object' &&
     value !== null &&

@@ -1,4 +1,5 @@
 import { cutText } from '../model/cut-text.js'
+import { VitrinaError } from '../model/errors.js'
 
 /** Fields that must never appear in a log, by name. */
 const SECRET_NAME = /passw(or)?d|pwd|passphrase|secret|token|authorization|cookie|api_?key|credential/i
@@ -128,14 +129,21 @@ function redactItems(items: readonly unknown[], depth: number): unknown[] {
 
 /** Selected fields only: `detail` of a PostgreSQL error quotes the values of rows. */
 function describe(error: Error): [string, unknown][] {
-  const { code, sqlstate } = error as { code?: unknown; sqlstate?: unknown }
+  const { code, sqlstate, cause } = error as { code?: unknown; sqlstate?: unknown; cause?: unknown }
+  const isKnown = error instanceof VitrinaError && error.code !== 'INTERNAL'
   const parts = {
     type: error.name,
     message: error.message,
     code,
     sqlstate: sqlstate ?? undefined,
-    stack: error.stack,
-    cause: error.cause,
+    // A database that is restarting is reported every second: its code and hint say more than where it was noticed.
+    stack: isKnown ? undefined : error.stack,
+    cause: isKnown && cause instanceof Error ? withoutStack(cause) : cause,
   }
   return Object.entries(parts).filter(([, value]) => value !== undefined)
+}
+
+function withoutStack(error: Error): Readonly<Record<string, unknown>> {
+  const { stack: _stack, ...parts } = Object.fromEntries(describe(error))
+  return parts
 }

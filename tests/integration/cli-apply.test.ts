@@ -157,6 +157,16 @@ incremental_id_key: id
 })
 
 describe('vitrina export', () => {
+  it('reports a folder that cannot be written with the reason and a remedy', async () => {
+    const { vitrina, file } = stand()
+    await file('taken', '')
+    const { code, stderr } = await vitrina('export', '--out', 'taken/out')
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/FILE_INVALID: The files cannot be written to taken\/out: .*\n {2}→ .*--out/),
+    ])
+  })
+
   it('writes files that can be applied again without changes, whatever the SQL looks like', async () => {
     const { vitrina, database, folder } = stand()
     const queries = [

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -66,6 +66,55 @@ describe('vitrina', () => {
     const right = await runCommand(['migrate'], { LOG_LEVEL: 'info' }, { cwd: folder })
     expect(right.code).toBe(0)
     expect(await database.query('SELECT FROM etl.etl_pipelines')).toEqual([])
+  })
+})
+
+describe('a file or folder that cannot be used', () => {
+  const expectRemedy = ({ code, stderr }: { code: number; stderr: string }, expected: RegExp) => {
+    expect([code, stderr]).toEqual([1, expect.stringMatching(expected)])
+    expect(stderr).not.toMatch(/INTERNAL|LOG_LEVEL|ENOTDIR|EEXIST|EISDIR|\n\s+at /)
+  }
+
+  it('is reported with its path and a remedy: .env', async () => {
+    const folder = await aFolder()
+    await mkdir(join(folder, '.env'))
+    const ended = await runCommand(['migrate'], {}, { cwd: folder })
+    expectRemedy(ended, /SETTING_INVALID: The settings in .*\.env cannot be read: .*\n {2}→ .*another folder/)
+  })
+
+  it('is reported with its path and a remedy: VITRINA_HOME', async () => {
+    const [folder, database] = [await aFolder(), await aDatabase()]
+    await writeFile(join(folder, 'file'), '')
+    const env = { DATABASE_URL: database.url, VITRINA_HOME: 'file', VITRINA_PORT: '0' }
+    const ended = await runCommand(['api'], env, { cwd: folder })
+    expectRemedy(ended, /SETTING_INVALID: .*token cannot be stored in .*file.*\n {2}→ .*VITRINA_HOME/)
+  })
+
+  it('is reported with its path and a remedy: the contexts', async () => {
+    const folder = await aFolder()
+    await writeFile(join(folder, 'file'), '')
+    const env = { XDG_CONFIG_HOME: join(folder, 'file') }
+    const listed = await runCommand(['context', 'list'], env, { cwd: folder })
+    const added = await runCommand(['context', 'add', 'one', '--url', 'http://localhost:1'], env, {
+      cwd: folder,
+    })
+    for (const ended of [listed, added])
+      expectRemedy(ended, /CONTEXT_UNKNOWN: The contexts .* cannot be (read|saved)/)
+  })
+})
+
+describe('an address whose login is a parameter', () => {
+  it('leaves API, runner and reader their own logins', async () => {
+    const database = await aDatabase()
+    const url = new URL(database.url)
+    const { username, password } = url
+    url.username = ''
+    url.password = ''
+    url.search = `?user=${username}&password=${password}`
+    const { code, stdout } = await runCommand(['doctor'], { DATABASE_URL: url.href, VITRINA_PORT: '0' })
+    for (const login of ['reader', 'writer', 'meta'])
+      expect(stdout).toContain(`✓ login ${login}: vitrina_${login} can connect`)
+    expect([code, stdout]).toEqual([expect.any(Number), expect.not.stringContaining(password)])
   })
 })
 

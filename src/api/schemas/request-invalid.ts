@@ -18,13 +18,9 @@ export class RequestInvalid extends VitrinaError {
     const more = found.length - errors.length
     if (more > 0) errors.push({ field: '', code: 'more', message: `and ${more} more mistakes` })
     const summary = errors
-      .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
+      .map(({ field, message }) => (field === '' ? '' : `${field}: `) + message.replace(/[.]$/, ''))
       .join('; ')
-    super(
-      'REQUEST_INVALID',
-      `The request is invalid. ${summary.replace(/[.]$/, '')}.`,
-      'Correct the fields listed in "errors".',
-    )
+    super('REQUEST_INVALID', `The request is invalid. ${summary}.`, 'Correct the fields listed in "errors".')
     this.errors = errors
   }
 }

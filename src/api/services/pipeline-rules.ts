@@ -185,11 +185,14 @@ function groupMistakes(draft: Draft, targets: Targets): Mistake[] {
 
 /** What is wrong with a schedule and its time zone. */
 export function scheduleMistakes({ schedule_interval: schedule, schedule_timezone: zone }: Draft): Mistake[] {
-  if (zone !== undefined && !isZone(zone))
-    return [mistake('schedule_timezone', 'ZONE_UNKNOWN', 'must be a time zone such as Europe/Moscow')]
-  if (typeof schedule !== 'string' || isReadable(schedule, zone ?? 'UTC')) return []
+  const found =
+    zone === undefined || isZone(zone)
+      ? []
+      : [mistake('schedule_timezone', 'ZONE_UNKNOWN', 'must be a time zone such as Europe/Moscow')]
+  const readableIn = found.length === 0 ? (zone ?? 'UTC') : 'UTC'
+  if (typeof schedule !== 'string' || isReadable(schedule, readableIn)) return found
   const examples = 'must be an interval such as 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *"'
-  return [mistake('schedule_interval', 'SCHEDULE_UNREADABLE', examples)]
+  return [...found, mistake('schedule_interval', 'SCHEDULE_UNREADABLE', examples)]
 }
 
 function isReadable(schedule: string, zone: string): boolean {

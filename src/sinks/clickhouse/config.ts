@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isDecodable, NOT_DECODABLE } from '../../config/decodable.js'
 import { list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
 import type { SinkKind } from '../../ports/sink.js'
 
@@ -7,6 +8,7 @@ export const CLICKHOUSE_SETTINGS = {
     schema: z
       .string()
       .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'must be an http:// or https:// URL')
+      .refine(isDecodable, NOT_DECODABLE)
       .optional(),
     means:
       'HTTP interface of ClickHouse for ch: targets, optionally with user, password and database. Unset: ch: targets are not available.',

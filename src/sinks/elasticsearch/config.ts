@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isDecodable, NOT_DECODABLE } from '../../config/decodable.js'
 import { count, list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
 
 /** The message never repeats the value, which may contain a password. */
@@ -9,6 +10,7 @@ const addresses = z
     (urls) => urls.length > 0 && urls.every(isAddress),
     'must be http:// or https:// addresses, separated by commas',
   )
+  .refine((urls) => urls.every(isDecodable), NOT_DECODABLE)
   .refine((urls) => new Set(urls.map(schemeOf)).size < 2, 'must be all http:// or all https://')
 
 function isAddress(text: string): boolean {

@@ -10,7 +10,10 @@ export const S3_SETTINGS = {
   S3_ENDPOINT: {
     schema: z
       .string()
-      .regex(/^https?:\/\//, 'must begin with http:// or https://')
+      .refine(
+        (text) => /^https?:\/\//.test(text) && URL.canParse(text),
+        'must be an address that begins with http:// or https://',
+      )
       .optional(),
     means: 'Address of an S3-compatible server, such as MinIO or SeaweedFS. Unset: AWS.',
     example: 'http://localhost:9000',
@@ -60,10 +63,11 @@ export type S3Options = z.output<typeof options>
 export function readOptions(raw: Readonly<Record<string, unknown>>) {
   const parsed = options.safeParse(raw)
   if (parsed.success) return { options: parsed.data }
-  const problems = parsed.error.issues.map((issue) => ({
-    field: issue.path.join('.'),
-    message: issue.message,
-  }))
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((field) => ({ field, message: 'is not an option of s3: targets' }))
+      : [{ field: issue.path.join('.'), message: issue.message }],
+  )
   return { problems }
 }
 
