@@ -348,7 +348,7 @@ function behind(head: Head, timeoutMs: number): VitrinaError {
     head.error ?? (head.owner === null ? 'No runner captures its changes.' : `${head.owner} captures it.`)
   return new VitrinaError(
     'CAPTURE_BEHIND',
-    `The change log of ${head.connection} did not reach the moment of this run within ${timeoutMs / 1000} s. ${cause}`,
+    `The change log of ${head.connection} did not catch up with this run within ${timeoutMs / 1000} s. ${cause}`,
     'See the error and the lag in etl.etl_change_heads, and the log of the runner that captures.',
   )
 }

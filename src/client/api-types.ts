@@ -3085,7 +3085,7 @@ export interface components {
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-            /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+            /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
             tags: string[];
             /** @description The connection to write to. null: the main database. */
             target_connection: string | null;
@@ -3399,7 +3399,7 @@ export interface components {
              */
             source_type?: "postgres";
             /**
-             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.
              * @default []
              * @example [
              *       "reports"
@@ -3661,7 +3661,7 @@ export interface components {
             source_table?: (string | null) | null;
             /** @description The kind of source. */
             source_type?: "postgres" | null;
-            /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+            /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
             tags?: string[] | null;
             /** @description The connection to write to. null: the main database. */
             target_connection?: (string | null) | null;
@@ -4430,7 +4430,7 @@ export interface components {
              */
             source_type?: "postgres";
             /**
-             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.
              * @default []
              * @example [
              *       "reports"
@@ -4673,7 +4673,7 @@ export interface components {
              */
             source_type?: "postgres";
             /**
-             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.
              * @default []
              * @example [
              *       "reports"
@@ -6147,7 +6147,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
                         tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
@@ -6573,7 +6573,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
                         tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
@@ -7945,7 +7945,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
                         tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;

@@ -43,7 +43,7 @@ describe('a plan that would close a cycle', () => {
       const { code, stderr, stdout } = await vitrina(command[0]!, 'ring.yaml', ...command.slice(1))
       expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: expect.not.stringContaining('✓') })
       expect(stderr).toMatch(
-        /ring\.yaml:7:\d+: source_query: ORDER_CYCLE: The pipelines would follow each other in a circle: ring_a → ring_b → ring_c → ring_a\.\n/,
+        /ring\.yaml:7:\d+: source_query: ORDER_CYCLE: The pipelines would form a cycle: ring_a → ring_b → ring_c → ring_a\.\n/,
       )
       expect(stderr).toContain('nothing was changed')
       expect(await names()).toEqual(before)
@@ -151,7 +151,7 @@ describe('a pipeline that the plan deletes', () => {
     await file('front.yaml', mart('front', 'analytics.back'))
     const kept = await vitrina('apply', 'front.yaml', '--yes')
     expect(kept.stderr).toContain(
-      'ORDER_CYCLE: The pipelines would follow each other in a circle: front → back → front.',
+      'ORDER_CYCLE: The pipelines would form a cycle: front → back → front.',
     )
     const pruned = await vitrina('apply', 'front.yaml', '--yes', '--prune')
     expect(pruned.code, pruned.stderr).toBe(0)

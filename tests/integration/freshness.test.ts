@@ -241,7 +241,7 @@ describe('A breach names its cause:', () => {
     await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
     expect(await causeOf(id)).toMatchObject({
       code: 'NO_RUNNER_FOR_TAGS',
-      detail: 'No runner takes tag gpu.',
+      detail: 'No runner accepts the tag gpu.',
     })
   })
 
@@ -266,7 +266,7 @@ describe('A breach names its cause:', () => {
     await end(id)
     expect(await causeOf(id)).toMatchObject({
       code: 'NO_RUNNER_FOR_TAGS',
-      detail: 'No runner takes tag gpu.',
+      detail: 'No runner accepts the tag gpu.',
     })
     await runner.stop()
     expect((await causeOf(id)).code).toBe('NO_RUNNER')
