@@ -107,7 +107,7 @@ export async function fieldsPage() {
     '## A task in `tasks`',
     table(head, rows(items.properties, items.required ?? [])),
     '## A rule in `notifications`',
-    'Under `notifications:` beside `pipelines:`, or in a file of its own. Guide: [notifications](../guides/notifications.md).',
+    'Under `notifications:` next to `pipelines:`, or in a separate file. Guide: [notifications](../guides/notifications.md).',
     table(head, rows($defs.notification.properties, $defs.notification.required ?? [])),
   ])
 }
