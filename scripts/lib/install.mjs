@@ -49,7 +49,7 @@ function requireNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return
   throw failure(
-    `Vitrina needs Node 20.19 or newer, and this is ${process.versions.node}.`,
+    `Vitrina needs Node 20.19 or newer; this is Node ${process.versions.node}.`,
     'Install a newer Node from https://nodejs.org and start again.',
   )
 }

@@ -55,7 +55,7 @@ export class SmokeClient {
   #unreachable(path, error) {
     if (error.name === 'TimeoutError')
       return Finding.failed(
-        `${this.#url}${path} did not answer within ${this.#timeoutMs / 1000} s.`,
+        `${this.#url}${path} did not respond within ${this.#timeoutMs / 1000} s.`,
         'Check the load of the server and its log; --timeout waits longer.',
       )
     const code = error.cause?.code ?? error.code

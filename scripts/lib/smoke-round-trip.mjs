@@ -19,7 +19,7 @@ export async function roundTrip({ client, options }) {
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
   return Finding.passed(
-    `Created, ran, compared and deleted a pipeline (${seconds} s); its mart ${options.target} stays, with ${ROWS} rows.`,
+    `Created, ran, compared and deleted a pipeline (${seconds} s); its mart ${options.target} is kept, with ${ROWS} rows.`,
   )
 }
 

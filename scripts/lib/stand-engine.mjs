@@ -29,7 +29,7 @@ const HINT =
  */
 export async function ensureEngine(folder) {
   if (process.platform !== 'linux' || process.getuid() !== 0 || !existsSync('/usr/bin/apt-get'))
-    throw failure('This machine cannot run the stand here.', HINT)
+    throw failure('This machine cannot run the stand.', HINT)
   await installPackages()
   const env = { ...process.env, ...settings(folder) }
   const compose = join(folder, 'compose/bin/podman-compose')

@@ -37,7 +37,7 @@ async function runVitest(args, results, { env, within }) {
   const folder = mkdtempSync(join(tmpdir(), 'vitrina-results-'))
   const file = join(folder, 'results.json')
   try {
-    say('• Testing (one PostgreSQL is started for all tests; a database of its own for each)')
+    say('• Testing (one PostgreSQL server for all tests, a separate database for each file)')
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
     const reporters = ['--reporter=default', '--reporter=./scripts/lib/reporter.mjs']
     const [program, ...words] = [...within, process.execPath, vitest, 'run', ...reporters, ...args]

@@ -305,7 +305,7 @@ function reasonForFull({ head, last, structure, tables, read }: ReadFacts): stri
   if (last.endLsn < head.trimmed) return 'The change log no longer reaches back to the last run.'
   if (last.fingerprint !== structure.fingerprint)
     return 'A table was truncated, or its structure has changed.'
-  if (read.isTooLarge) return 'More rows have changed than are worth following.'
+  if (read.isTooLarge) return 'Too many rows have changed to follow each of them.'
   const whole = read.entries.find(({ op }) => op === 'T')
   return whole === undefined ? null : `${whole.relation} was truncated, or changed in too many rows at once.`
 }

@@ -129,7 +129,7 @@ function countMessage(
   if (usual === undefined || middle === null) return ''
   const [least, most] = [middle * (1 - usual / 100), middle * (1 + usual / 100)]
   if (rows >= least && rows <= most) return ''
-  return `The mart has ${rows} rows; usual are ${middle} (the median of the last ${earlier.length} results), and ${usual} % more or fewer are allowed.`
+  return `The mart has ${rows} rows; expected are ${middle} (the median of the last ${earlier.length} results) ± ${usual} %.`
 }
 
 function medianOf(numbers: readonly number[]): number | null {

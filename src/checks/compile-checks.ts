@@ -248,7 +248,7 @@ async function requireOrdered(
   const what = check.type === 'range' ? 'row' : 'number of rows'
   throw invalid(
     check,
-    `min ${min} is greater than max ${max}, so that no ${what} passes.`,
+    `min ${min} is greater than max ${max}, so no ${what} can pass.`,
     'Swap min and max.',
   )
 }

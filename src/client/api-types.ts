@@ -28,7 +28,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what, newest first. Entries are immutable.
+         * List the entries of the audit log, newest first. Entries are immutable.
          * @description Requires the role admin.
          */
         get: operations["getAudit"];
@@ -48,7 +48,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export the whole audit as CSV, newest first.
+         * Export the whole audit log as CSV, newest first.
          * @description Requires the role admin.
          */
         get: operations["getAuditCsv"];
@@ -148,7 +148,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get which pipelines follow which, and what is due.
+         * Get the run order of the pipelines, and which ones are due.
          * @description Requires the role viewer.
          */
         get: operations["getGraph"];
@@ -170,7 +170,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check whether changes of several pipelines together close a cycle. Changes nothing.
+         * Check whether changes of several pipelines together would create a cycle. Changes nothing.
          * @description Requires the role operator.
          */
         post: operations["postGraphValidate"];
@@ -1854,7 +1854,7 @@ export interface components {
                  */
                 status: "passed" | "warned" | "quarantined" | "failed" | "error" | "unknown";
             }[];
-            /** @description What is wrong. Empty: nothing. */
+            /** @description The problem. Empty: none. */
             message: string;
             /** @description The name of the check. */
             name: string;
@@ -2132,7 +2132,7 @@ export interface components {
             data_as_of: string | null;
             /** @description When the next run is requested so that it ends in time. null: by schedule or request only. */
             due_at: string | null;
-            /** @description What held the checkpoint back in the last run, so that the next one reads rows again; the data need not be too old. null: nothing. */
+            /** @description Why the checkpoint was held back in the last run, so that the next one reads rows again; this does not mean that the data is too old. null: it was not. */
             held_back: {
                 /** @description How long that transaction has been open. */
                 age_seconds: number | null;
@@ -2448,7 +2448,7 @@ export interface components {
              *     ]
              */
             pipelines: string[];
-            /** @description When nothing is sent; events of this time are sent afterwards. null: none. */
+            /** @description A time of day when nothing is sent; events of this time are sent afterwards. null: none. */
             quiet_hours: {
                 /**
                  * @description The first minute, HH:MM.
@@ -2488,7 +2488,7 @@ export interface components {
             /** @description Whether the rule sends notifications. */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, whatever its on_failure is, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, regardless of its on_failure, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -2513,7 +2513,7 @@ export interface components {
              *     ]
              */
             pipelines?: string[];
-            /** @description When nothing is sent; events of this time are sent afterwards. null: none. */
+            /** @description A time of day when nothing is sent; events of this time are sent afterwards. null: none. */
             quiet_hours?: {
                 /**
                  * @description The first minute, HH:MM.
@@ -2554,7 +2554,7 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, whatever its on_failure is, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, regardless of its on_failure, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -2590,7 +2590,7 @@ export interface components {
              */
             pipelines?: string[];
             /**
-             * @description When nothing is sent; events of this time are sent afterwards. null: none.
+             * @description A time of day when nothing is sent; events of this time are sent afterwards. null: none.
              * @default null
              */
             quiet_hours?: {
@@ -2668,7 +2668,7 @@ export interface components {
                 /** @description The id of the pipeline that runs first. */
                 from: string;
                 /**
-                 * @description lineage: it reads what the first one fills. declared: it names the first one in its field after.
+                 * @description lineage: it reads a table that the first one fills. declared: its field after lists the first one.
                  * @enum {string}
                  */
                 kind: "lineage" | "declared";
@@ -2679,7 +2679,7 @@ export interface components {
             }[];
             /** @description Every pipeline, by name. */
             nodes: {
-                /** @description Why it has to run although no run was requested. null: it does not. */
+                /** @description Why a run is due although none was requested. null: no run is due. */
                 due: components["schemas"]["Due"] | null;
                 /** @description Runners run only enabled pipelines. */
                 enabled: boolean;
@@ -2713,7 +2713,7 @@ export interface components {
                 /** @description What it fills. */
                 target: string;
             }[];
-            /** @description What is not followed, or not published together, although it could be. */
+            /** @description Pipelines that are not followed, or not published together, although they could be. */
             problems: {
                 /** @description The name or the table that this is about. */
                 about: string;
@@ -3521,7 +3521,7 @@ export interface components {
                 error_hint: string | null;
                 /** @description When it ended. */
                 finished_at: string;
-                /** @description What prevented its checkpoint from advancing. */
+                /** @description The reason why its checkpoint did not advance. */
                 held_back: {
                     /** @description The session of the source it waits for. */
                     pid: number | null;
@@ -3723,7 +3723,7 @@ export interface components {
         PipelineStatus: {
             /** @description The run that is requested or in progress. */
             current_run: components["schemas"]["Run"] | null;
-            /** @description Why it has to run although no run was requested. null: it does not. */
+            /** @description Why a run is due although none was requested. null: no run is due. */
             due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
@@ -3972,7 +3972,7 @@ export interface components {
             finished_at: string | null;
             /** @description What is guaranteed about lost rows. */
             guarantee: string | null;
-            /** @description What prevents the checkpoint from advancing. */
+            /** @description The reason why the checkpoint does not advance. */
             held_back: {
                 /** @description The session of the source it waits for. */
                 pid: number | null;
@@ -4022,7 +4022,7 @@ export interface components {
             strategy: string | null;
             /** @description The trace of its request; null: none. */
             trace_id: string | null;
-            /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
+            /** @description The origin of the request: api, schedule or sql; repair: it repairs the differences found by a comparison. */
             trigger: string;
             /** @description Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed. */
             waiting: {
@@ -4094,7 +4094,7 @@ export interface components {
             error: string | null;
             /** @description Its code. */
             error_code: string | null;
-            /** @description What prevents the checkpoint from advancing. */
+            /** @description The reason why the checkpoint does not advance. */
             held_back: {
                 /** @description The session of the source it waits for. */
                 pid: number | null;
@@ -4943,7 +4943,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What a query may read, ordered by schema and name. */
+                        /** @description The tables and views that a query may read, ordered by schema and name. */
                         items: {
                             /** @description In order. */
                             columns: {
@@ -6817,7 +6817,7 @@ export interface operations {
                     "application/json": {
                         /** @description What it writes. */
                         columns: {
-                            /** @description The same beneath all views. Null: a view on the way cannot be analyzed. */
+                            /** @description The same with every view resolved to its tables. Null: a view on the way cannot be analyzed. */
                             base: {
                                 /** @description One of its columns. */
                                 column: string;
@@ -8699,7 +8699,7 @@ export interface operations {
                         finished_at: string | null;
                         /** @description What is guaranteed about lost rows. */
                         guarantee: string | null;
-                        /** @description What prevents the checkpoint from advancing. */
+                        /** @description The reason why the checkpoint does not advance. */
                         held_back: {
                             /** @description The session of the source it waits for. */
                             pid: number | null;
@@ -8753,7 +8753,7 @@ export interface operations {
                         strategy: string | null;
                         /** @description The trace of its request; null: none. */
                         trace_id: string | null;
-                        /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
+                        /** @description The origin of the request: api, schedule or sql; repair: it repairs the differences found by a comparison. */
                         trigger: string;
                         /** @description The median of the rows written by up to 20 successful runs before it; null: fewer than three. */
                         usual_rows_written: number | null;

@@ -164,7 +164,7 @@ export interface OrderEdge {
   readonly via: string | null
 }
 
-/** What is not followed, or not published together, although it could be. */
+/** Pipelines that are not followed, or not published together, although they could be. */
 export interface OrderProblem {
   readonly pipelineId: string
   readonly code: OrderProblemCode

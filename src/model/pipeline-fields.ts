@@ -174,7 +174,7 @@ export const PIPELINE_FIELDS = {
       .default('full')
       .describe('full reads all rows in every run, incremental only rows after the checkpoint.'),
     change: 'checkpoint',
-    option: { flag: '--mode <mode>', help: 'what a run reads' },
+    option: { flag: '--mode <mode>', help: 'which rows a run reads' },
   },
   full_strategy: {
     schema: z

@@ -21,7 +21,7 @@ export class CaptureEvents {
   /** A new slot and a new generation: every pipeline of the source compares its mart as a whole once. */
   generationStarted(source: string, facts: LogFields): void {
     this.#log.warn(
-      'The change log starts over. Pipelines of this source compare their marts as a whole once.',
+      'The change log starts over. Each pipeline of this source compares its whole mart once.',
       {
         source,
         ...facts,
@@ -45,6 +45,6 @@ export class CaptureEvents {
   }
 
   failed(source: string, error: VitrinaError): void {
-    this.#log.error('Capturing changes failed. It is tried again.', { source, ...aboutError(error) })
+    this.#log.error('Capturing changes failed; retrying.', { source, ...aboutError(error) })
   }
 }

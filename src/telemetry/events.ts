@@ -253,7 +253,7 @@ export class Events {
 
   /** The changes of the source were not followed to rows of the mart. */
   everyRowComputed(claim: Claim, reason: string): void {
-    this.#log.info(`Every row is computed: ${reason}`, this.#about(claim))
+    this.#log.info(`Computing every row: ${reason}`, this.#about(claim))
   }
 
   /** Rows that differ from what the query returns mean that a change was not followed to them. */
