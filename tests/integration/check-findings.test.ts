@@ -44,7 +44,7 @@ describe('What a check found', () => {
     [count({ max: 30 }), 'The mart has 40 rows, more than 30.', 'больше допустимых 30'],
     [
       count({ usual: 20 }),
-      'The mart has 40 rows; usual are 80.5 (the median of the last 4 results), and 20 % more or fewer are allowed.',
+      'The mart has 40 rows, outside 80.5 ± 20 % (80.5 is the median of the last 4 results).',
       'обычно 80.5',
     ],
   ])('includes what was observed: %o', (definition, message, words) => {

@@ -185,7 +185,7 @@ describe('a mart as an index', () => {
 
   it('pings', async () => {
     expect(await elasticsearchKind(lab.url).ping(AbortSignal.timeout(20_000))).toMatch(
-      /^cluster \S+ answers at 127/,
+      /^cluster \S+ responds at 127/,
     )
   })
 })
