@@ -9,7 +9,7 @@ const INSTALLED = join(ROOT, 'node_modules/.package-lock.json')
 const STAMP = join(ROOT, 'node_modules/.vitrina-installed')
 const PROGRESS_MS = 3_000
 
-/** Installs what package-lock.json asks for, when it is not there yet. */
+/** Installs the packages of package-lock.json if they are missing. */
 export async function ensureInstalled() {
   requireNode()
   const checksum = createHash('sha256').update(readFileSync(LOCK)).digest('hex')

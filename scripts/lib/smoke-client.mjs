@@ -9,7 +9,7 @@ const REASONS = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
 }
 
-/** Asks the server, and turns whatever keeps it from answering into a finding. */
+/** Sends requests to the server, and turns every failure to respond into a finding. */
 export class SmokeClient {
   #url
   #token

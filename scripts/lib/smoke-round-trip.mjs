@@ -38,7 +38,7 @@ async function create(client, target) {
   return (await client.get('/api/v1/pipelines', { method: 'POST', body })).json
 }
 
-/** False: a pipeline of this name is there, and it is not ours. */
+/** False: another pipeline has this name. */
 async function removeLeftover(client) {
   const { json } = await client.get(`/api/v1/pipelines?q=${NAME}`)
   const found = json.items.find(({ name }) => name === NAME)

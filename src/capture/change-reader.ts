@@ -20,12 +20,12 @@ export interface Entry extends Change {
 /** What a run needs to know about changes since its last position, all of one moment of the source. */
 export interface Changes {
   readonly generation: string
-  /** Write it with the rows, in one transaction. Entries after it come again. */
+  /** Write it in the transaction of the rows. Entries after it are returned again. */
   readonly position: Lsn
   readonly fingerprint: string
   /**
-   * `wait`: the snapshot may miss rows that no entry reports. End the transaction and open the changes again, later.
-   * Nothing else in this answer may be used then.
+   * `wait`: the snapshot may miss rows that no entry reports. End the transaction and open the changes again, later. No
+   * other field of this result may be used then.
    */
   readonly startCheck: 'ok' | 'wait'
   /** Why the entries are not enough, and the full query has to be compared with the mart; null: they are. */
@@ -65,7 +65,7 @@ export interface ReaderOptions {
 
 const TIMEOUT_MS = 30_000
 const MOST_ENTRIES = 100_000
-/** So many are read without counting them first. */
+/** This many entries are read without counting them first. */
 const FEW_ENTRIES = 2_000
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 100

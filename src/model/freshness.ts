@@ -74,7 +74,9 @@ export type StaleCause =
       readonly seconds: number | null
       readonly share: number
       readonly finished: boolean
-      /** One statement reads and writes: what takes longer than writing the changed rows should counts as reading. */
+      /**
+       * One statement reads and writes: the time beyond what writing the changed rows should take counts as reading.
+       */
       readonly estimated?: boolean
     }
 

@@ -98,7 +98,7 @@ export interface DeadMessage {
   readonly diedAt: string
 }
 
-/** What became of the messages of a channel. */
+/** The state of the messages of a channel. */
 export interface ChannelState {
   readonly channel: string
   readonly lastSentAt: string | null

@@ -19,7 +19,7 @@ export class SinkParts implements PartedMart {
     let pass: Awaited<ReturnType<Parting['begin']>> | null = null
     return {
       into: null,
-      // What is gathered for a replacement has a name of its own in each attempt.
+      // The rows for a replacement are gathered under a different name in each attempt.
       waitsForLeases: !replaces && !this.#parting.refusesLate,
       prepare: async () => {},
       begin: async (id) => {
