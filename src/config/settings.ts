@@ -260,7 +260,7 @@ export const SETTINGS = {
   },
   API_MAX_CHECKS_PER_CALLER: {
     schema: count(1, 1_000).default(6),
-    means: 'How many of these one token may run at the same time.',
+    means: 'Slots of API_MAX_CHECKS that one token may use at the same time.',
     example: '6',
   },
   API_MAX_TASK_HOSTS: {
@@ -276,7 +276,7 @@ export const SETTINGS = {
   },
   API_MAX_STREAMS_PER_CALLER: {
     schema: count(1, 100_000).default(100),
-    means: 'How many of these one token may have open.',
+    means: 'Slots of API_MAX_STREAMS that one token may use at the same time.',
     example: '100',
   },
   METRICS_MAX_PIPELINES: {

@@ -326,12 +326,12 @@ export class Events {
     started: boolean,
   ): void {
     const facts = { pipeline: name, pipeline_id: id, schedule, timezone, next_run_at: next }
-    if (started) this.#log.info('Run requested by its schedule.', facts)
+    if (started) this.#log.info('Run requested by schedule.', facts)
     else this.#log.debug('Next run scheduled.', facts)
   }
 
   dueByFreshness(pipeline: string): void {
-    this.#log.info('Run requested by its freshness.', { pipeline })
+    this.#log.info('Run requested to keep the data fresh.', { pipeline })
   }
 
   followersRequested(runIds: readonly string[]): void {

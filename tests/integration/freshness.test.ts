@@ -136,7 +136,7 @@ describe('A pipeline with a freshness', () => {
     expect(await freshnessOf(id)).toMatchObject({ budget_seconds: 3, due_at: expect.any(String) })
   })
 
-  it('of one second runs at most four times a second, however seldom a runner looks for work', async () => {
+  it('of one second runs at most four times a second, even if runners poll rarely', async () => {
     const id = await aMart({ freshness: '1s' })
     await aRunner(database, { env: { ...ENV, RUNNER_POLL_INTERVAL_MS: '60000' } })
     await waitFor(async () => (await successes(id)) >= 8, { what: 'eight runs' })
