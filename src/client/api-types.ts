@@ -2645,7 +2645,7 @@ export interface components {
             pipelines: components["schemas"]["PipelineInput"][];
         };
         OrderConflicts: {
-            /** @description Why the changes would be refused. Empty: the order allows them. */
+            /** @description Why the changes would be rejected. Empty: the order allows them. */
             conflicts: {
                 /**
                  * @description The code of that error.
@@ -2654,7 +2654,7 @@ export interface components {
                 code: "ORDER_CYCLE" | "AFTER_UNKNOWN";
                 /** @description The same as a sentence. */
                 detail: string;
-                /** @description The pipeline that would be refused. */
+                /** @description The pipeline that would be rejected. */
                 name: string;
                 /** @description ORDER_CYCLE: the names from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist. */
                 path: string[];

@@ -153,7 +153,7 @@ export const orderPlanWire = z
     conflicts: z
       .array(
         z.object({
-          name: z.string().describe('The pipeline that would be refused.'),
+          name: z.string().describe('The pipeline that would be rejected.'),
           code: z.enum(['ORDER_CYCLE', 'AFTER_UNKNOWN']).describe('The code of that error.'),
           path: z
             .array(z.string())
@@ -163,7 +163,7 @@ export const orderPlanWire = z
           detail: z.string().describe('The same as a sentence.'),
         }),
       )
-      .describe('Why the changes would be refused. Empty: the order allows them.'),
+      .describe('Why the changes would be rejected. Empty: the order allows them.'),
     order: z
       .array(z.string())
       .describe(

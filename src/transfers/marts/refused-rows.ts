@@ -77,7 +77,7 @@ export class RefusedRows {
     const { columns, name } = table
     return new VitrinaError(
       'ROWS_REFUSED',
-      `${name.schema}.${name.table} refused ${this.#count} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${last}.`,
+      `${name.schema}.${name.table} rejected ${this.#count} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${last}.`,
       `Compare the columns (${columnList(columns)}) with the constraints and the checks of the mart, or raise quarantine_limit.`,
       cause === undefined ? {} : { cause, sqlstate: sqlstateOf(cause) ?? 'XX000' },
     )

@@ -235,7 +235,7 @@ export class SinkMart implements RowMart {
     if (this.#refusedSoFar > quarantineLimit) {
       throw new VitrinaError(
         'ROWS_REFUSED',
-        `${target} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
+        `${target} rejected ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
         'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
       )
     }
