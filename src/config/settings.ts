@@ -37,7 +37,7 @@ function slots({ name, what }: { name: RegExp; what: string }, least: number) {
       if (more.length > 0 || !name.test(key) || value < least)
         context.addIssue({
           code: 'custom',
-          message: `must be ${what}, separated by commas; "${entry}" is not, because a name and a whole number from ${least} to 9999 are expected`,
+          message: `must be ${what}, separated by commas; "${entry}" is invalid: expected a name and a whole number from ${least} to 9999`,
         })
       else if (Object.hasOwn(found, key)) context.addIssue({ code: 'custom', message: `has "${key}" twice` })
       found[key] = value
