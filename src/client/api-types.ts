@@ -2100,7 +2100,7 @@ export interface components {
                     limit?: number | null;
                     /** @description The session that holds the lock or the checkpoint. */
                     pid?: number | null;
-                    /** @description What holds the checkpoint back. */
+                    /** @description Why the checkpoint is held back. */
                     reason?: string | null;
                     /** @description The same as code, or for UPSTREAM the code of what makes the last of them too old; the other facts are about it. null: not known. */
                     root: ("DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT") | null;
@@ -2116,7 +2116,7 @@ export interface components {
                     share?: number | null;
                     /** @description The database of the lock. */
                     side?: ("source" | "target") | null;
-                    /** @description Since when; RUNNER_SILENT: until when its lease is valid. */
+                    /** @description When this began; RUNNER_SILENT: when its lease expires. */
                     since?: string | null;
                     /** @description The locked table. */
                     table?: string | null;
@@ -2299,7 +2299,7 @@ export interface components {
                 /** @description A name for the check. */
                 name: string;
                 /**
-                 * @description What a failure does.
+                 * @description The reaction to a failure.
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
@@ -2737,7 +2737,7 @@ export interface components {
             finished_at: string | null;
             /** @description Up to and including this key; null: the last rows, and rows whose key is NULL. */
             last_key: string[] | null;
-            /** @description Until when that runner holds it. */
+            /** @description When the lease of that runner expires. */
             lease_until: string | null;
             /** @description Its number within the run. */
             part: number;
@@ -3818,7 +3818,7 @@ export interface components {
         Problem: {
             /** @description A stable code for programs. */
             code: string;
-            /** @description What happened, with the facts. */
+            /** @description A sentence with the facts of this error. */
             detail: string;
             /** @description Every invalid field. */
             errors?: {
@@ -5331,7 +5331,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What reads and writes what. */
+                        /** @description The edges: which nodes each node reads or writes. */
                         edges: {
                             /** @description The source node. */
                             from: string;
@@ -6870,7 +6870,7 @@ export interface operations {
                             /** @description The facts in a sentence. */
                             message: string;
                         }[];
-                        /** @description What the query names, and what its views lead to. */
+                        /** @description The tables and views that the query refers to, and those behind its views. */
                         reads: {
                             /**
                              * @description table or view.
@@ -8034,7 +8034,7 @@ export interface operations {
                                 identity: {
                                     /** @description The columns of the identity. */
                                     columns: string[];
-                                    /** @description What the statements cost. */
+                                    /** @description The cost of the statements. */
                                     cost: string | null;
                                     /**
                                      * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
@@ -8047,7 +8047,7 @@ export interface operations {
                                     needed: string[];
                                     /** @description Why it is not lossless. */
                                     reason: string | null;
-                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    /** @description Statements that make it lossless; empty: it is lossless, or no statement makes it so. */
                                     statements: string[];
                                     /** @description The table, with its schema. */
                                     table: string;
@@ -8082,7 +8082,7 @@ export interface operations {
                         }[];
                         /** @description Whether the first run creates the table. */
                         creates_target: boolean;
-                        /** @description What prevents it from starting. */
+                        /** @description Errors that prevent it from starting. */
                         errors: {
                             /** @description A stable code for programs. */
                             code: string;
@@ -8137,7 +8137,7 @@ export interface operations {
                         strategy: string;
                         /** @description Whether a run can start. */
                         valid: boolean;
-                        /** @description What the owner of the pipeline should know. */
+                        /** @description Warnings for the owner of the pipeline. */
                         warnings: {
                             /** @description A stable code for programs. */
                             code: string;
@@ -9431,7 +9431,7 @@ export interface operations {
                             tables: {
                                 /** @description The columns of the identity. */
                                 columns: string[];
-                                /** @description What the statements cost. */
+                                /** @description The cost of the statements. */
                                 cost: string | null;
                                 /**
                                  * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
@@ -9444,7 +9444,7 @@ export interface operations {
                                 needed: string[];
                                 /** @description Why it is not lossless. */
                                 reason: string | null;
-                                /** @description What makes it lossless; empty: it is, or nothing does. */
+                                /** @description Statements that make it lossless; empty: it is lossless, or no statement makes it so. */
                                 statements: string[];
                                 /** @description The table, with its schema. */
                                 table: string;
@@ -9512,7 +9512,7 @@ export interface operations {
                         problems: {
                             /** @description The file or the folder. */
                             file: string;
-                            /** @description What is wrong with it. */
+                            /** @description The problem. */
                             message: string;
                         }[];
                     };
@@ -9797,7 +9797,7 @@ export interface operations {
                                 identity: {
                                     /** @description The columns of the identity. */
                                     columns: string[];
-                                    /** @description What the statements cost. */
+                                    /** @description The cost of the statements. */
                                     cost: string | null;
                                     /**
                                      * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
@@ -9810,7 +9810,7 @@ export interface operations {
                                     needed: string[];
                                     /** @description Why it is not lossless. */
                                     reason: string | null;
-                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    /** @description Statements that make it lossless; empty: it is lossless, or no statement makes it so. */
                                     statements: string[];
                                     /** @description The table, with its schema. */
                                     table: string;
@@ -9845,7 +9845,7 @@ export interface operations {
                         }[];
                         /** @description Whether the first run creates the table. */
                         creates_target: boolean;
-                        /** @description What prevents it from starting. */
+                        /** @description Errors that prevent it from starting. */
                         errors: {
                             /** @description A stable code for programs. */
                             code: string;
@@ -9900,7 +9900,7 @@ export interface operations {
                         strategy: string;
                         /** @description Whether a run can start. */
                         valid: boolean;
-                        /** @description What the owner of the pipeline should know. */
+                        /** @description Warnings for the owner of the pipeline. */
                         warnings: {
                             /** @description A stable code for programs. */
                             code: string;
