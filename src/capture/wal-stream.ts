@@ -26,7 +26,7 @@ const QUEUE_BYTES = 8 * 1024 * 1024
 /** The server ends a stream whose client is silent for wal_sender_timeout, by default 60 s. */
 const STATUS_MS = 10_000
 
-/** How often an idle server is asked for its position, while a consumer waits for it. */
+/** How often the position of an idle server is requested, while a consumer waits for it. */
 const FIRST_PING_MS = 4
 const SLOWEST_PING_MS = 100
 

@@ -18,7 +18,8 @@ export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
   const reader = new Reading(work, levels)
   const written = reader.replace(value) as Tree
   const opaque =
-    reader.opaque ?? (textOf(written) === null ? 'it is computed by an expression that cannot be followed' : null)
+    reader.opaque ??
+    (textOf(written) === null ? 'it is computed by an expression that cannot be followed' : null)
   const isStrict = kind === 'TypeCast' && nodeOf(node.arg).kind === 'ColumnRef'
   return {
     value: opaque === null ? { node: written, uses: reader.uses } : null,

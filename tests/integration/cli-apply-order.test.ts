@@ -150,9 +150,7 @@ describe('a pipeline that the plan deletes', () => {
     // "back" reads "front", and is only on the server.
     await file('front.yaml', mart('front', 'analytics.back'))
     const kept = await vitrina('apply', 'front.yaml', '--yes')
-    expect(kept.stderr).toContain(
-      'ORDER_CYCLE: The pipelines would form a cycle: front → back → front.',
-    )
+    expect(kept.stderr).toContain('ORDER_CYCLE: The pipelines would form a cycle: front → back → front.')
     const pruned = await vitrina('apply', 'front.yaml', '--yes', '--prune')
     expect(pruned.code, pruned.stderr).toBe(0)
     expect(await names()).toEqual(['front'])

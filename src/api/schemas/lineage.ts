@@ -128,7 +128,9 @@ export const pipelineLineageWire = z
         column.extend({
           base: sources
             .nullable()
-            .describe('The same with every view resolved to its tables. Null: a view on the way cannot be analyzed.'),
+            .describe(
+              'The same with every view resolved to its tables. Null: a view on the way cannot be analyzed.',
+            ),
         }),
       )
       .describe('What it writes.'),

@@ -19,8 +19,7 @@ export async function whyOneStream(
   if (!isParted) return `${finalTarget(pipeline)} accepts rows from one runner at a time only`
   if (pipeline.mode === 'incremental' && trace === null)
     return `an incremental run reads rows in the order of ${order.columns[0]!.name}, and its checkpoint follows them`
-  if (facts.limits)
-    return 'the query limits the number of rows, so a range of keys would select other rows'
+  if (facts.limits) return 'the query limits the number of rows, so a range of keys would select other rows'
   if (facts.aggregates) return AGAIN
   if (facts.walksIndex) return null
   if (facts.joins) return AGAIN
