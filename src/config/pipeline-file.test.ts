@@ -238,7 +238,7 @@ describe('a file that expands without end', () => {
     [
       'an alias of a mapping around it',
       '&a\nname: a\ntarget_options: {x: [*a]}\n',
-      /the alias \*a is part of/,
+      /the alias \*a refers to itself/,
     ],
     ['nesting', `name: ${'['.repeat(50_000)}`, /nested too deeply|not valid YAML/],
   ])('by %s is a mistake with a place', async (_, text, message) => {
