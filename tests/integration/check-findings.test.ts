@@ -56,7 +56,7 @@ describe('What a check found', () => {
       ...{ name: 'fresh', type: 'freshness', column: 'at', max_age: '1h', on_failure: 'warn' },
     }
     const text = (message: string) => findingText({ definition, message, observed: 5000 }, 'ru')
-    expect(text('The newest value of at is 2026-01-01 00:00:00+00, 5000 s old; 1h is allowed.')).toContain(
+    expect(text('The newest value of at is 2026-01-01 00:00:00+00, 5000 s old; the limit is 1h.')).toContain(
       '2026-01-01 00:00:00+00, его возраст 5000 с; допустимо 1h',
     )
     expect(text('The mart has no row with a value of at.')).toContain('нет строки')

@@ -60,14 +60,14 @@ describe('a plan that would close a cycle', () => {
     // The two others are only on the server.
     await file('turn.yaml', files(mart('new', 'analytics.high'), mart('low', 'analytics.new')))
     const turned = await vitrina('apply', 'turn.yaml', '--yes')
-    expect(turned.stderr).toContain('circle: low → middle → high → new → low.')
+    expect(turned.stderr).toContain('cycle: low → middle → high → new → low.')
     await file(
       'self.yaml',
       files(mart('a_new', 'content.genre'), mart('low', 'content.genre', 'after: [high, nope]\n')),
     )
     const named = await vitrina('apply', 'self.yaml', '--yes')
     expect(named.stderr).toMatch(/self\.yaml:\d+:\d+: after: AFTER_UNKNOWN: No pipeline is named "nope"\./)
-    expect(named.stderr).toMatch(/after: ORDER_CYCLE: .*circle: low → middle → high → low\./)
+    expect(named.stderr).toMatch(/after: ORDER_CYCLE: .*cycle: low → middle → high → low\./)
     expect({ turned: turned.code, named: named.code }).toEqual({ turned: 1, named: 1 })
     expect(await names()).toEqual(before)
     expect((await vitrina('diff', 'chain.yaml', '--exit-code')).code).toBe(0)

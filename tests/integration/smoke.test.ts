@@ -125,7 +125,7 @@ describe('npm run smoke on a running installation', TIMEOUT, () => {
     expect(marks, output).toEqual(
       marksBut({ token: '✗', ...Object.fromEntries(skipped.map((name) => [name, '–'])) }),
     )
-    expect(output).toMatch(/refuses the token\.\n +→ .*api-token/)
+    expect(output).toMatch(/rejects the token\.\n +→ .*api-token/)
     expect(code).toBe(1)
   })
 
