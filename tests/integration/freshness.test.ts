@@ -300,7 +300,7 @@ describe('A breach names its cause:', () => {
     const cause = await causeOf(id)
     expect(cause).toMatchObject({
       code: 'CONNECTION_LIMIT',
-      detail: expect.stringContaining('1 of 1 runs and parts'),
+      detail: expect.stringContaining('1 of 1 concurrent runs and parts'),
     })
   })
 
