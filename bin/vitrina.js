@@ -6,7 +6,7 @@ const program = new URL('../dist/bundle/cli.js', import.meta.url)
 
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(
-    `Vitrina needs Node 20.19 or newer, and this is ${process.versions.node}. Install a newer one from https://nodejs.org`,
+    `Vitrina needs Node 20.19 or newer; this is Node ${process.versions.node}. Install a newer one from https://nodejs.org`,
   )
   process.exitCode = 1
 } else if (!existsSync(program)) {

@@ -52,7 +52,7 @@ async function must(file, args, hint) {
   if (code !== 0) throw failure(`${file} ${args.join(' ')} failed:\n${output.trimEnd()}`, hint)
 }
 
-/** The demo in a folder of its own, so that there is something to ask about. */
+/** The demo in a separate folder, so that requests find data. */
 async function withStand(use) {
   const home = mkdtempSync(join(tmpdir(), 'vitrina-schemathesis-'))
   const token = randomBytes(24).toString('hex')
@@ -120,7 +120,7 @@ async function ask({ url, token }, path, body) {
   return response.json()
 }
 
-/** Answers its exit code. /events never ends, and has tests of its own. What it leaves behind, it leaves in `folder`. */
+/** Returns its exit code. /events never ends, and has separate tests. The files that it creates are in `folder`. */
 function attack(url, bearer, folder) {
   const [config, given] = [join(ROOT, 'scripts/schemathesis.toml'), process.argv.slice(2)]
   const header = bearer === null ? [] : ['--header', `Authorization: Bearer ${bearer}`]

@@ -59,7 +59,7 @@ function scalingProblems({ spec }, objects) {
   const query = `SELECT etl.runner_demand(${tags === undefined ? '' : `'${tags}'`})`
   const { metadata } = spec.triggers[0]
   const problems = []
-  if (metadata.query !== query) problems.push(`asks ${metadata.query} instead of ${query}`)
+  if (metadata.query !== query) problems.push(`queries ${metadata.query} instead of ${query}`)
   if (metadata.targetQueryValue !== settingOf('RUNNER_CONCURRENCY'))
     problems.push('expects another number of runs for each runner')
   if (target.spec.replicas !== undefined) problems.push(`its Deployment sets replicas, which KEDA does too`)

@@ -1,4 +1,4 @@
-/** Tokens as a team would have them, and what they did: by the words that the API writes. */
+/** The tokens of a team, and their actions, named as the API names them. */
 export async function addAccess(client) {
   await client.query(
     `INSERT INTO etl.etl_tokens (name, role, hash, created_by, created_at, expires_at, last_used_at, last_used_from, revoked_at)

@@ -1,4 +1,7 @@
-/** Pipelines in every state, each with a past. Written with SQL by the administrator: the engine needs days for it. */
+/**
+ * Pipelines in every state, each with a history. Written with SQL as the administrator, because real runs would take
+ * days.
+ */
 export async function addHistory(client) {
   await client.query('SELECT setseed(0.42)')
   for (const pipeline of PIPELINES) await addPipeline(client, pipeline)
@@ -99,7 +102,7 @@ async function addQuarantine(client, name, count) {
   )
 }
 
-/** In one transaction: the runner of the demo must not see the pipeline on its way. */
+/** In one transaction: the runner of the demo must not see an unfinished pipeline. */
 async function enter(client, name, { state, rows }) {
   const move = (status) =>
     client.query('UPDATE etl.etl_pipelines SET status = $2 WHERE name = $1', [name, status])

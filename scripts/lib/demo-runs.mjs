@@ -1,4 +1,4 @@
-/** What runs of the demo went through: attempts, batches with their times, lines of a log. */
+/** The history of runs of the demo: attempts, batches with their times, log lines. */
 export async function addRunStories(client) {
   await failedThrice(client)
   await takenOver(client)

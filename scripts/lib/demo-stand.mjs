@@ -6,7 +6,7 @@ import { addHistory } from './demo-history.mjs'
 import { addRunStories } from './demo-runs.mjs'
 import { ROOT, say } from './run.mjs'
 
-/** `vitrina demo` in a folder of its own, with a history that it would have after a few days of use. */
+/** `vitrina demo` in a separate folder, with the history of a few days of use. */
 export async function startDemo(home) {
   say('• Starting the demo')
   const child = spawn(process.execPath, [join(ROOT, 'bin/vitrina.js'), 'demo'], {
@@ -55,7 +55,7 @@ async function code(url) {
   return (await answer.json()).code
 }
 
-/** The newest run of a pipeline that ended so. */
+/** The newest run of a pipeline with this status. */
 async function runId(url, pipeline, status) {
   const answer = await fetch(`${url}/api/v1/runs?limit=200&status=${status}`, {
     headers: { authorization: `Bearer ${TOKEN}` },
@@ -75,7 +75,7 @@ function bannerOf(child, exited) {
   })
 }
 
-/** What a stand has seen after a few days of use. */
+/** The data of a stand after a few days of use. */
 async function makeHistory(client) {
   await addHistory(client)
   await addAccess(client)

@@ -9,7 +9,7 @@ const INSTALLED = join(ROOT, 'node_modules/.package-lock.json')
 const STAMP = join(ROOT, 'node_modules/.vitrina-installed')
 const PROGRESS_MS = 3_000
 
-/** Installs what package-lock.json asks for, when it is not there yet. */
+/** Installs the packages of package-lock.json if they are missing. */
 export async function ensureInstalled() {
   requireNode()
   const checksum = createHash('sha256').update(readFileSync(LOCK)).digest('hex')
@@ -49,7 +49,7 @@ function requireNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return
   throw failure(
-    `Vitrina needs Node 20.19 or newer, and this is ${process.versions.node}.`,
+    `Vitrina needs Node 20.19 or newer; this is Node ${process.versions.node}.`,
     'Install a newer Node from https://nodejs.org and start again.',
   )
 }

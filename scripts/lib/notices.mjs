@@ -27,7 +27,7 @@ function noticeOf(folder) {
   return `${about.name} ${about.version} (${about.license})\n\n${text}\n`
 }
 
-/** Some packages name their licence and forget its text. */
+/** Some packages declare a licence without including its text. */
 function standardText({ name, license, author }) {
   const owner = typeof author === 'string' ? author : author?.name
   if (license !== 'MIT' || !owner)

@@ -7,7 +7,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 const PACKABLE = /\.(js|css|svg|json|txt|webmanifest)$/
 const LEAST_BYTES = 1024
 
-/** Once, as tight as it gets: beside each file of the console, what browsers are sent in its place. */
+/** Compresses each file of the console once, at the highest level. Browsers get the compressed file instead. */
 export async function packFiles(folder) {
   const files = readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && PACKABLE.test(entry.name) && !entry.name.startsWith('.'))

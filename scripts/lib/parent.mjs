@@ -4,8 +4,8 @@ const POLL_MS = 500
 
 /**
  * Ends this process as Ctrl-C would when the npm that started it is gone: after SIGKILL it cannot pass a signal on.
- * Between npm and us stands a shell that lives on, so its parent is watched too (on Linux).
- * Started by hand nothing is watched: `nohup node scripts/demo.mjs &` shall outlive its terminal.
+ * Between npm and this process is a shell that may survive, so its parent is watched too (on Linux). Without npm
+ * nothing is watched: `nohup node scripts/demo.mjs &` must outlive its terminal.
  */
 export function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return

@@ -4,6 +4,6 @@ import { inPath } from './browser.mjs'
 export function findPgBouncer() {
   const path = inPath('pgbouncer')
   return path === null
-    ? { missing: 'there is no pgbouncer in PATH or /usr/sbin; install the package "pgbouncer"' }
+    ? { missing: 'pgbouncer was not found in PATH or /usr/sbin; install the package "pgbouncer"' }
     : { path }
 }

@@ -2,7 +2,7 @@ import ts from 'typescript'
 
 /** Neither a word nor a space, so that no phrase reaches across what was covered. */
 const COVER = '\0'
-/** What a program printed is shown as it is, whatever its words. */
+/** Output of a program is quoted unchanged, so its words are not checked. */
 const PRINTED = /^```(?:text|json)\n[\s\S]*?^```$/gm
 const INLINE_CODE = /`[^`\n]+`/g
 const LINK_TARGET = /(?<=\])\([^)\s]+\)/g

@@ -22,6 +22,6 @@ function countModule(module, results) {
         reason: note ?? 'no reason given',
       })
   }
-  // A file that does not load, or whose last hook fails, has no failed test of its own.
+  // A file that does not load, or whose last hook fails, has no failed test.
   results.failed += failed === 0 && module.state() === 'failed' ? 1 : failed
 }

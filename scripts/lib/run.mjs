@@ -9,10 +9,10 @@ export function say(line) {
   process.stderr.write(`${line}\n`)
 }
 
-/** Runs a program on this terminal and answers its exit code. */
+/** Runs a program on this terminal and returns its exit code. */
 export function runHere(file, args, { env = process.env, cwd = ROOT } = {}) {
   const child = spawn(file, args, { cwd, env, stdio: 'inherit' })
-  // Ctrl-C reaches the child by itself, for it is in our process group. We only have to outlive it.
+  // Ctrl-C also reaches the child, which is in the same process group. This process only has to outlive it.
   const outlive = () => {}
   const forward = () => child.kill('SIGTERM')
   process.on('SIGINT', outlive).on('SIGTERM', forward)

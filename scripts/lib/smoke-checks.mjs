@@ -25,11 +25,11 @@ async function server({ client, facts }) {
   const answer = await client.get('/health', { token: null })
   if (answer.json?.status !== 'ok' || typeof answer.json.version !== 'string')
     return Finding.failed(
-      `${client.url} answers, but not as Vitrina does.`,
-      'Check the address and the proxy before it.',
+      `${client.url} responds, but it is not a Vitrina API.`,
+      'Check the address, and the proxy in front of it.',
     )
   facts.version = answer.json.version
-  return Finding.passed(`Vitrina ${facts.version} answers at ${client.url} (${answer.tookMs} ms).`)
+  return Finding.passed(`Vitrina ${facts.version} responds at ${client.url} (${answer.tookMs} ms).`)
 }
 
 async function readiness({ client }) {
@@ -50,18 +50,18 @@ async function authentication({ client }) {
     if (status !== 401)
       return Finding.failed(
         `A request with ${token === null ? 'no token' : 'a wrong token'} got ${status} instead of 401.`,
-        'Check the proxy before the API: it must not add a token or a session of its own.',
+        'Check the proxy in front of the API: it must not add a token or a session.',
       )
   }
-  return Finding.passed('Requests with no token and with a wrong token are refused.')
+  return Finding.passed('Requests with no token and with a wrong token are rejected.')
 }
 
 async function acceptedToken({ client }) {
   const answer = await client.ask('/api/v1/session')
   if (answer.status === 401)
     return Finding.failed(
-      'The server refuses the token.',
-      'Pass the token of this server: .vitrina/api-token beside it, VITRINA_API_TOKEN, or "vitrina tokens create".',
+      'The server rejects the token.',
+      'Pass the token of this server: the file .vitrina/api-token, VITRINA_API_TOKEN, or "vitrina tokens create".',
     )
   if (answer.status !== 200) throw refused('GET /session', answer)
   return Finding.passed(`Accepted as ${answer.json.name}, role ${answer.json.role}.`)
@@ -73,7 +73,7 @@ async function version({ client, facts }) {
   if (json.version !== facts.version)
     return Finding.failed(
       `/health reports version ${facts.version}, /about ${json.version}.`,
-      'Several versions answer at this address: finish the upgrade.',
+      'Several versions respond at this address: finish the upgrade.',
     )
   return Finding.passed(
     `Vitrina ${json.version} on PostgreSQL ${json.database.version}, ${migrations.length} migrations up to ${migrations.at(-1)?.name}.`,
@@ -135,10 +135,10 @@ async function metrics({ client }) {
   const families = new Set([...text.matchAll(/^# TYPE (vitrina_\w+)/gm)].map(([, name]) => name))
   if (!type.startsWith('text/plain') || families.size === 0)
     return Finding.failed(
-      '/metrics does not answer in the format of Prometheus.',
-      'Check the proxy before the API.',
+      '/metrics does not return the Prometheus text format.',
+      'Check the proxy in front of the API.',
     )
-  return Finding.passed(`${families.size} families for Prometheus.`)
+  return Finding.passed(`${families.size} metric families for Prometheus.`)
 }
 
 async function consolePages({ client }) {

@@ -9,7 +9,7 @@ const REASONS = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
 }
 
-/** Asks the server, and turns whatever keeps it from answering into a finding. */
+/** Sends requests to the server, and turns every failure to respond into a finding. */
 export class SmokeClient {
   #url
   #token
@@ -55,7 +55,7 @@ export class SmokeClient {
   #unreachable(path, error) {
     if (error.name === 'TimeoutError')
       return Finding.failed(
-        `${this.#url}${path} did not answer within ${this.#timeoutMs / 1000} s.`,
+        `${this.#url}${path} did not respond within ${this.#timeoutMs / 1000} s.`,
         'Check the load of the server and its log; --timeout waits longer.',
       )
     const code = error.cause?.code ?? error.code

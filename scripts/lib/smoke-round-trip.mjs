@@ -19,7 +19,7 @@ export async function roundTrip({ client, options }) {
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
   return Finding.passed(
-    `Created, ran, compared and deleted a pipeline (${seconds} s); its mart ${options.target} stays, with ${ROWS} rows.`,
+    `Created, ran, compared and deleted a pipeline (${seconds} s); its mart ${options.target} is kept, with ${ROWS} rows.`,
   )
 }
 
@@ -38,7 +38,7 @@ async function create(client, target) {
   return (await client.get('/api/v1/pipelines', { method: 'POST', body })).json
 }
 
-/** False: a pipeline of this name is there, and it is not ours. */
+/** False: another pipeline has this name. */
 async function removeLeftover(client) {
   const { json } = await client.get(`/api/v1/pipelines?q=${NAME}`)
   const found = json.items.find(({ name }) => name === NAME)

@@ -25,11 +25,11 @@ const HINT =
 
 /**
  * A podman of our own: settings, images and networks are below `folder`, and nothing of the machine's own is read or
- * changed. Answers the environment that every command needs.
+ * changed. Returns the environment that every command needs.
  */
 export async function ensureEngine(folder) {
   if (process.platform !== 'linux' || process.getuid() !== 0 || !existsSync('/usr/bin/apt-get'))
-    throw failure('This machine cannot run the stand here.', HINT)
+    throw failure('This machine cannot run the stand.', HINT)
   await installPackages()
   const env = { ...process.env, ...settings(folder) }
   const compose = join(folder, 'compose/bin/podman-compose')
@@ -47,7 +47,7 @@ export async function ensureEngine(folder) {
 /**
  * A network namespace for containers and tests: bridges and firewall rules of the stand are not added to those of the
  * machine, whose other programs notice every change (Chromium aborts its requests). Nothing in it reaches the outside,
- * so images are built without it. Answers the command that starts a program in it.
+ * so images are built without it. Returns the command that starts a program in it.
  */
 async function ensureNetwork() {
   const file = `/run/netns/${NAMESPACE}`

@@ -20,7 +20,7 @@ export async function findTool(key) {
 }
 
 /**
- * Installs once, before the first test, what tests need and npm does not bring. Answers the environment for the tests.
+ * Installs once, before the first test, what tests need and npm does not bring. Returns the environment for the tests.
  * A tool that cannot be installed is not an error: its tests are skipped and say why.
  */
 export async function installTestTools() {

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT, runHere, say } from './run.mjs'
 
-/** Runs the tests, reports what was skipped and why, ends with the counts, and answers the exit code. */
+/** Runs the tests, reports what was skipped and why, ends with the counts, and returns the exit code. */
 export async function runTests(args, options = {}) {
   return closeWith([await runSuite(args, options)])
 }
 
 /**
- * Runs the tests and answers `{ passed, failed, skipped, ok }`; what was done before counts as a test each. `within` is a
- * command that starts vitest.
+ * Runs the tests and returns `{ passed, failed, skipped, ok }`; what was done before counts as a test each. `within` is
+ * a command that starts vitest.
  */
 export async function runSuite(args, { before = [], env = process.env, within = [] } = {}) {
   const results = { passed: 0, failed: 0, skipped: [], ok: true }
@@ -20,7 +20,7 @@ export async function runSuite(args, { before = [], env = process.env, within = 
   return results
 }
 
-/** Prints what was skipped, and the counts of all suites as the last line. Answers the exit code. */
+/** Prints what was skipped, and the counts of all suites as the last line. Returns the exit code. */
 export function closeWith(suites) {
   const skipped = suites.flatMap((suite) => suite.skipped)
   for (const { name, reason } of skipped) say(`skipped: ${name} (${reason.split('\n')[0]})`)
@@ -32,12 +32,12 @@ export function closeWith(suites) {
   return suites.every(({ ok }) => ok) && !nothingRan ? 0 : 1
 }
 
-/** Adds to `results` and answers vitest's exit code. */
+/** Adds to `results` and returns vitest's exit code. */
 async function runVitest(args, results, { env, within }) {
   const folder = mkdtempSync(join(tmpdir(), 'vitrina-results-'))
   const file = join(folder, 'results.json')
   try {
-    say('• Testing (one PostgreSQL is started for all tests; a database of its own for each)')
+    say('• Testing (one PostgreSQL server for all tests, a separate database for each file)')
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
     const reporters = ['--reporter=default', '--reporter=./scripts/lib/reporter.mjs']
     const [program, ...words] = [...within, process.execPath, vitest, 'run', ...reporters, ...args]
@@ -51,7 +51,7 @@ async function runVitest(args, results, { env, within }) {
   }
 }
 
-/** Without the file vitest never got as far as its tests, and that is a failure of its own. */
+/** Without the file, vitest ended before its tests, which is a separate failure. */
 function addResults(results, file) {
   try {
     const tests = JSON.parse(readFileSync(file, 'utf8'))

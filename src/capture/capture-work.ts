@@ -277,7 +277,7 @@ export class CaptureWork {
   async #createSlot(source: Session, head: Head) {
     const cancel = new AbortController()
     const signal = AbortSignal.any([this.#signal, cancel.signal])
-    // A session of its own: behind a pooler the creating one is busy.
+    // A separate session: behind a pooler the creating one is busy.
     const watcher = await Session.open(this.#options.sourceUrl, 'vitrina-captor', this.#signal)
     const timer = setInterval(
       () => void this.#watchCreation(watcher, head, cancel).catch(() => {}),
@@ -309,7 +309,7 @@ export class CaptureWork {
     if (heldBytes !== null && heldBytes > this.#options.keepBytes) cancel.abort(error)
   }
 
-  /** The last pipeline takes the slot with it. */
+  /** The slot is dropped with the last pipeline. */
   async #retire(source: Session, head: Head, stream: ChangeStream | null = null): Promise<void> {
     await stream?.close()
     if (!head.hasSlot) return
@@ -351,7 +351,7 @@ interface Capture {
   readonly head: Head
   readonly stream: ChangeStream
   readonly slot: SlotState
-  /** Reports to consumers of this process how far it is. */
+  /** Reports its position to consumers of this process. */
   readonly here: ReturnType<Signals['captures']>
 }
 

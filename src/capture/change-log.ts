@@ -49,7 +49,7 @@ export class ChangeLog {
     return this.#use(readHead(row))
   }
 
-  /** By a session of its own: a transaction of the log may be under way. */
+  /** By a separate session: a transaction of the log may be in progress. */
   async renew(session: Session, leaseSeconds: number): Promise<void> {
     const touched = await session.count(
       `UPDATE etl.etl_change_heads SET leased_until = clock_timestamp() + make_interval(secs => $3::int) WHERE id = $1 AND fence = $2`,
@@ -63,7 +63,10 @@ export class ChangeLog {
     await this.#fenced('SET owner = NULL, leased_until = NULL')
   }
 
-  /** Entries and how far the log is, together or not at all. Throws LEASE_LOST when another captor has taken over. */
+  /**
+   * Writes the entries and the position of the log, together or not at all. Throws LEASE_LOST when another captor has
+   * taken over.
+   */
   async write(batch: LogBatch): Promise<void> {
     if (batch.entries.length <= CHUNK) return this.#writeOnce(batch)
     await this.#main.run('BEGIN')

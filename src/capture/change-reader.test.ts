@@ -318,7 +318,7 @@ describe('the full query is needed', () => {
     const source = await aSource(rig)
     const changes = await reader.open({ source, tables: TABLES, last })
     await source.close()
-    expect(changes).toMatchObject({ full: 'More rows have changed than are worth following.', entries: [] })
+    expect(changes).toMatchObject({ full: 'Too many rows have changed to follow each of them.', entries: [] })
     await hanging.end()
     expect(ids((await rig.open(positionOf(changes))).entries)).toEqual(['20'])
   })

@@ -20,12 +20,12 @@ export interface Entry extends LoggedChange {
 /** What a run needs to know about changes since its last position, all of one moment of the source. */
 export interface Changes {
   readonly generation: string
-  /** Write it with the rows, in one transaction. Entries after it come again. */
+  /** Write it in the transaction of the rows. Entries after it are returned again. */
   readonly position: Lsn
   readonly fingerprint: string
   /**
-   * `wait`: the snapshot may miss rows that no entry reports. End the transaction and open the changes again, later.
-   * Nothing else in this answer may be used then.
+   * `wait`: the snapshot may miss rows that no entry reports. End the transaction and open the changes again, later. No
+   * other field of this result may be used then.
    */
   readonly startCheck: 'ok' | 'wait'
   /** Why the entries are not enough, and the full query has to be compared with the mart; null: they are. */
@@ -65,7 +65,7 @@ export interface ReaderOptions {
 
 const TIMEOUT_MS = 30_000
 const MOST_ENTRIES = 100_000
-/** So many are read without counting them first. */
+/** This many entries are read without counting them first. */
 const FEW_ENTRIES = 2_000
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 100
@@ -305,7 +305,7 @@ function reasonForFull({ head, last, structure, tables, read }: ReadFacts): stri
   if (last.endLsn < head.trimmed) return 'The change log no longer reaches back to the last run.'
   if (last.fingerprint !== structure.fingerprint)
     return 'A table was truncated, or its structure has changed.'
-  if (read.isTooLarge) return 'More rows have changed than are worth following.'
+  if (read.isTooLarge) return 'Too many rows have changed to follow each of them.'
   const whole = read.entries.find(({ op }) => op === 'T')
   return whole === undefined ? null : `${whole.relation} was truncated, or changed in too many rows at once.`
 }
@@ -348,7 +348,7 @@ function behind(head: Head, timeoutMs: number): VitrinaError {
     head.error ?? (head.owner === null ? 'No runner captures its changes.' : `${head.owner} captures it.`)
   return new VitrinaError(
     'CAPTURE_BEHIND',
-    `The change log of ${head.connection} did not reach the moment of this run within ${timeoutMs / 1000} s. ${cause}`,
+    `The change log of ${head.connection} did not catch up with this run within ${timeoutMs / 1000} s. ${cause}`,
     'See the error and the lag in etl.etl_change_heads, and the log of the runner that captures.',
   )
 }

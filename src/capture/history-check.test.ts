@@ -39,7 +39,7 @@ describe('what the source sends again', () => {
     expect(() => check.isNew(commit(800n), 9n)).toThrow(HistoryChanged)
   })
 
-  it('needs not contain what was acknowledged', () => {
+  it('does not have to contain what was acknowledged', () => {
     const check = new HistoryCheck(known, 500n)
     check.reach(900n)
     expect(check.isNew(commit(1_001n), 9n)).toBe(true)

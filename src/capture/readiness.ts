@@ -62,7 +62,7 @@ function room(setting: string, most: number, used: number): Requirement {
   )
 }
 
-/** REPLICATION is a large right: it can copy the whole cluster. So a login of its own is recommended. */
+/** REPLICATION is a powerful privilege: it can copy the whole cluster. Therefore a separate login is recommended. */
 export async function loginRequirement(
   session: Session,
   { user, setting, isOwn }: CaptureLogin,

@@ -56,7 +56,7 @@ export class ReplicationClient {
     return rows
   }
 
-  /** Cut, not ended: the server answers nothing to a client that is streaming. */
+  /** Cut, not ended: the server does not reply to a client that is streaming. */
   close(): void {
     this.#signal.removeEventListener('abort', this.#cut)
     this.#cut()

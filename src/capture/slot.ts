@@ -63,7 +63,7 @@ function numberOrNull(text: string | null | undefined): number | null {
 
 /** Why the slot cannot continue the log; null: it can. */
 export function lossOf(slot: SlotState, log: LoggedSource): string | null {
-  if (!log.isStarted) return 'There was no slot yet.'
+  if (!log.isStarted) return 'No slot existed yet.'
   if (!slot.exists) return 'The slot no longer exists on the source.'
   if (slot.isForeign) return 'The slot belongs to another database.'
   if (slot.isInvalid || slot.confirmed === null) return 'The source has removed WAL that the slot needed.'

@@ -25,7 +25,7 @@ export function isVisible(xid: bigint, { xmin, xmax, open }: Snapshot): boolean 
 }
 
 export interface Gate {
-  /** Everything up to here is visible in the snapshot and needs not be read again. */
+  /** Everything up to here is visible in the snapshot and need not be read again. */
   readonly position: Lsn
   /** Entries after it: some are visible, but the first is not. */
   readonly held: number

@@ -26,7 +26,7 @@ const QUEUE_BYTES = 8 * 1024 * 1024
 /** The server ends a stream whose client is silent for wal_sender_timeout, by default 60 s. */
 const STATUS_MS = 10_000
 
-/** How often a quiet server is asked where it is, while a consumer waits for it. */
+/** How often the position of an idle server is requested, while a consumer waits for it. */
 const FIRST_PING_MS = 4
 const SLOWEST_PING_MS = 100
 
@@ -74,7 +74,7 @@ export class WalStream implements ChangeStream {
     this.#wanted = wanted
     while (!this.#hasNews(wanted())) {
       const left = deadline - performance.now()
-      // A server without changes sends nothing by itself. Its answer is what the next call returns.
+      // A server without changes sends nothing unless it is asked. The next call returns its reply.
       if (left <= 0 || wanted() > this.#reached) this.#status(true)
       if (left <= 0) break
       const before = this.#reached
@@ -181,7 +181,7 @@ export class WalStream implements ChangeStream {
     this.#heard()
   }
 
-  /** `asks`: the server answers with its position, which is how a quiet one reports that nothing happened. */
+  /** `asks`: the server replies with its position, which shows that an idle server has nothing to send. */
   #status(asks: boolean): void {
     const message = Buffer.alloc(34)
     message[0] = STATUS

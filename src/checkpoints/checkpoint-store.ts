@@ -35,7 +35,7 @@ export class CheckpointStore {
     // Checked first: IF NOT EXISTS requires the CREATE privilege even if the table exists.
     if (await hasTable(this.#session)) return
     // Two runs that start at once both find the table missing, and the slower one would fail. The lock is taken in a
-    // transaction of its own: a session sees what others created only in its next transaction.
+    // separate transaction: a session sees what others created only in its next transaction.
     await this.#session.run("SELECT pg_advisory_lock(hashtext('vitrina.etl_state'))")
     try {
       await this.#session.run(`

@@ -129,7 +129,7 @@ function countMessage(
   if (usual === undefined || middle === null) return ''
   const [least, most] = [middle * (1 - usual / 100), middle * (1 + usual / 100)]
   if (rows >= least && rows <= most) return ''
-  return `The mart has ${rows} rows; usual are ${middle} (the median of the last ${earlier.length} results), and ${usual} % more or fewer are allowed.`
+  return `The mart has ${rows} rows, outside ${middle} ± ${usual} % (${middle} is the median of the last ${earlier.length} results).`
 }
 
 function medianOf(numbers: readonly number[]): number | null {
@@ -154,7 +154,7 @@ async function freshnessResult(
     ? ''
     : age === null
       ? `The mart has no row with a value of ${check.column}.`
-      : `The newest value of ${check.column} is ${row?.newest}, ${Math.round(age)} s old; ${check.max_age} is allowed.`
+      : `The newest value of ${check.column} is ${row?.newest}, ${Math.round(age)} s old; the limit is ${check.max_age}.`
   return asWhole(check, {
     message,
     observed: age === null ? null : Math.round(age * 1000) / 1000,

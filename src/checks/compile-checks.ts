@@ -246,11 +246,7 @@ async function requireOrdered(
           ?.reversed === 'true'
   if (!isOutOfOrder) return
   const what = check.type === 'range' ? 'row' : 'number of rows'
-  throw invalid(
-    check,
-    `min ${min} is greater than max ${max}, so that no ${what} passes.`,
-    'Swap min and max.',
-  )
+  throw invalid(check, `min ${min} is greater than max ${max}, so no ${what} can pass.`, 'Swap min and max.')
 }
 
 function requireTime(check: Extract<Check, { type: 'freshness' }>, columns: readonly CheckedColumn[]): void {

@@ -50,7 +50,7 @@ export function conditionOf(
     case 'unique':
       return uniqueOf(checkedColumns(check), `vitrina_same_${place}`)
     case 'expression':
-      // On lines of its own: it may end with a comment.
+      // On separate lines: it may end with a comment.
       return plain([`(\n${check.sql}\n) IS NOT FALSE`])
     default:
       return null

@@ -6,7 +6,7 @@ import { findPipeline } from './server/find-pipeline.js'
 export function addAudit(program: Command): void {
   listCommand(program, {
     usage: 'audit',
-    description: 'List who changed what, newest first.',
+    description: 'List the entries of the audit log, newest first.',
     examples: ['audit --limit 50', 'audit --pipeline film_dim --action pipeline.change --json'],
     route: '/audit',
     filters: [

@@ -35,7 +35,7 @@ export function addContext(program: Command): void {
     .action(add)
   command(context, {
     usage: 'use [name]',
-    description: 'Set the current context. Without a name, return to the server of the folder.',
+    description: 'Set the current context. Without a name, return to the server of the current folder.',
     examples: ['context use production', 'context use'],
   }).action(use)
   command(context, {
@@ -85,7 +85,9 @@ async function use(name: string | undefined): Promise<void> {
   const after: Contexts = { ...before, current: name ?? null }
   if (name !== undefined) requireContext(before, name)
   await writeContexts(after)
-  print(name === undefined ? 'Commands now use the server of the folder.' : `Commands now use ${name}.`)
+  print(
+    name === undefined ? 'Commands now use the server of the current folder.' : `Commands now use ${name}.`,
+  )
 }
 
 async function remove(name: string): Promise<void> {

@@ -9,7 +9,7 @@ const MARKS = { ok: good('✓'), warning: '!', failed: bad('✗'), skipped: dim(
 export function addDoctor(program: Command): void {
   command(program, {
     usage: 'doctor',
-    description: 'Check everything that Vitrina needs, and say what to fix. Changes nothing.',
+    description: 'Check the installation, and show how to fix each problem. Changes nothing.',
     examples: ['doctor', 'doctor --json'],
   })
     .addOption(formatOption())

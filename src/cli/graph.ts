@@ -10,7 +10,7 @@ import { openServer } from './server/server.js'
 export function addGraph(program: Command): void {
   readingCommand(program, {
     usage: 'graph',
-    description: 'Show which pipelines follow which, and what is due.',
+    description: 'Show the run order of the pipelines, and which ones are due.',
     examples: ['graph', 'graph --json | jq ".nodes[] | select(.due != null)"'],
   }).action(graph)
 }

@@ -63,7 +63,7 @@ export function addTokens(program: Command): void {
       from: ({ last_used_from }) => last_used_from ?? '',
       id: ({ id }) => id,
     },
-    none: 'No tokens except that of the administrator.',
+    none: 'No tokens except the administrator token.',
   })
   serverCommand(tokens, {
     usage: 'rotate <token>',

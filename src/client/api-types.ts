@@ -28,7 +28,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what, newest first. Entries are immutable.
+         * List the entries of the audit log, newest first. Entries are immutable.
          * @description Requires the role admin.
          */
         get: operations["getAudit"];
@@ -48,7 +48,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export the whole audit as CSV, newest first.
+         * Export the whole audit log as CSV, newest first.
          * @description Requires the role admin.
          */
         get: operations["getAuditCsv"];
@@ -148,7 +148,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get which pipelines follow which, and what is due.
+         * Get the run order of the pipelines, and which ones are due.
          * @description Requires the role viewer.
          */
         get: operations["getGraph"];
@@ -170,7 +170,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check whether changes of several pipelines together close a cycle. Changes nothing.
+         * Check whether changes of several pipelines together would create a cycle. Changes nothing.
          * @description Requires the role operator.
          */
         post: operations["postGraphValidate"];
@@ -1854,7 +1854,7 @@ export interface components {
                  */
                 status: "passed" | "warned" | "quarantined" | "failed" | "error" | "unknown";
             }[];
-            /** @description What is wrong. Empty: nothing. */
+            /** @description The problem. Empty: none. */
             message: string;
             /** @description The name of the check. */
             name: string;
@@ -2100,7 +2100,7 @@ export interface components {
                     limit?: number | null;
                     /** @description The session that holds the lock or the checkpoint. */
                     pid?: number | null;
-                    /** @description What holds the checkpoint back. */
+                    /** @description Why the checkpoint is held back. */
                     reason?: string | null;
                     /** @description The same as code, or for UPSTREAM the code of what makes the last of them too old; the other facts are about it. null: not known. */
                     root: ("DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "UPSTREAM" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT") | null;
@@ -2116,7 +2116,7 @@ export interface components {
                     share?: number | null;
                     /** @description The database of the lock. */
                     side?: ("source" | "target") | null;
-                    /** @description Since when; RUNNER_SILENT: until when its lease is valid. */
+                    /** @description When this began; RUNNER_SILENT: when its lease expires. */
                     since?: string | null;
                     /** @description The locked table. */
                     table?: string | null;
@@ -2132,7 +2132,7 @@ export interface components {
             data_as_of: string | null;
             /** @description When the next run is requested so that it ends in time. null: by schedule or request only. */
             due_at: string | null;
-            /** @description What held the checkpoint back in the last run, so that the next one reads rows again; the data need not be too old. null: nothing. */
+            /** @description Why the checkpoint was held back in the last run, so that the next one reads rows again; this does not mean that the data is too old. null: it was not. */
             held_back: {
                 /** @description How long that transaction has been open. */
                 age_seconds: number | null;
@@ -2299,7 +2299,7 @@ export interface components {
                 /** @description A name for the check. */
                 name: string;
                 /**
-                 * @description What a failure does.
+                 * @description The reaction to a failure.
                  * @enum {string}
                  */
                 on_failure: "warn" | "fail" | "quarantine";
@@ -2448,7 +2448,7 @@ export interface components {
              *     ]
              */
             pipelines: string[];
-            /** @description When nothing is sent; events of this time are sent afterwards. null: none. */
+            /** @description A time of day when nothing is sent; events of this time are sent afterwards. null: none. */
             quiet_hours: {
                 /**
                  * @description The first minute, HH:MM.
@@ -2488,7 +2488,7 @@ export interface components {
             /** @description Whether the rule sends notifications. */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, whatever its on_failure is, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, regardless of its on_failure, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -2513,7 +2513,7 @@ export interface components {
              *     ]
              */
             pipelines?: string[];
-            /** @description When nothing is sent; events of this time are sent afterwards. null: none. */
+            /** @description A time of day when nothing is sent; events of this time are sent afterwards. null: none. */
             quiet_hours?: {
                 /**
                  * @description The first minute, HH:MM.
@@ -2554,7 +2554,7 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, whatever its on_failure is, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. check_failed: A data check failed, regardless of its on_failure, or could not be evaluated. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
@@ -2590,7 +2590,7 @@ export interface components {
              */
             pipelines?: string[];
             /**
-             * @description When nothing is sent; events of this time are sent afterwards. null: none.
+             * @description A time of day when nothing is sent; events of this time are sent afterwards. null: none.
              * @default null
              */
             quiet_hours?: {
@@ -2645,7 +2645,7 @@ export interface components {
             pipelines: components["schemas"]["PipelineInput"][];
         };
         OrderConflicts: {
-            /** @description Why the changes would be refused. Empty: the order allows them. */
+            /** @description Why the changes would be rejected. Empty: the order allows them. */
             conflicts: {
                 /**
                  * @description The code of that error.
@@ -2654,7 +2654,7 @@ export interface components {
                 code: "ORDER_CYCLE" | "AFTER_UNKNOWN";
                 /** @description The same as a sentence. */
                 detail: string;
-                /** @description The pipeline that would be refused. */
+                /** @description The pipeline that would be rejected. */
                 name: string;
                 /** @description ORDER_CYCLE: the names from the pipeline back to it. AFTER_UNKNOWN: the name that does not exist. */
                 path: string[];
@@ -2668,7 +2668,7 @@ export interface components {
                 /** @description The id of the pipeline that runs first. */
                 from: string;
                 /**
-                 * @description lineage: it reads what the first one fills. declared: it names the first one in its field after.
+                 * @description lineage: it reads a table that the first one fills. declared: its field after lists the first one.
                  * @enum {string}
                  */
                 kind: "lineage" | "declared";
@@ -2679,7 +2679,7 @@ export interface components {
             }[];
             /** @description Every pipeline, by name. */
             nodes: {
-                /** @description Why it has to run although no run was requested. null: it does not. */
+                /** @description Why a run is due although none was requested. null: no run is due. */
                 due: components["schemas"]["Due"] | null;
                 /** @description Runners run only enabled pipelines. */
                 enabled: boolean;
@@ -2713,7 +2713,7 @@ export interface components {
                 /** @description What it fills. */
                 target: string;
             }[];
-            /** @description What is not followed, or not published together, although it could be. */
+            /** @description Pipelines that are not followed, or not published together, although they could be. */
             problems: {
                 /** @description The name or the table that this is about. */
                 about: string;
@@ -2737,7 +2737,7 @@ export interface components {
             finished_at: string | null;
             /** @description Up to and including this key; null: the last rows, and rows whose key is NULL. */
             last_key: string[] | null;
-            /** @description Until when that runner holds it. */
+            /** @description When the lease of that runner expires. */
             lease_until: string | null;
             /** @description Its number within the run. */
             part: number;
@@ -3085,7 +3085,7 @@ export interface components {
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-            /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+            /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
             tags: string[];
             /** @description The connection to write to. null: the main database. */
             target_connection: string | null;
@@ -3399,7 +3399,7 @@ export interface components {
              */
             source_type?: "postgres";
             /**
-             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.
              * @default []
              * @example [
              *       "reports"
@@ -3521,7 +3521,7 @@ export interface components {
                 error_hint: string | null;
                 /** @description When it ended. */
                 finished_at: string;
-                /** @description What prevented its checkpoint from advancing. */
+                /** @description The reason why its checkpoint did not advance. */
                 held_back: {
                     /** @description The session of the source it waits for. */
                     pid: number | null;
@@ -3661,7 +3661,7 @@ export interface components {
             source_table?: (string | null) | null;
             /** @description The kind of source. */
             source_type?: "postgres" | null;
-            /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+            /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
             tags?: string[] | null;
             /** @description The connection to write to. null: the main database. */
             target_connection?: (string | null) | null;
@@ -3723,7 +3723,7 @@ export interface components {
         PipelineStatus: {
             /** @description The run that is requested or in progress. */
             current_run: components["schemas"]["Run"] | null;
-            /** @description Why it has to run although no run was requested. null: it does not. */
+            /** @description Why a run is due although none was requested. null: no run is due. */
             due: components["schemas"]["Due"] | null;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
@@ -3818,7 +3818,7 @@ export interface components {
         Problem: {
             /** @description A stable code for programs. */
             code: string;
-            /** @description What happened, with the facts. */
+            /** @description A sentence with the facts of this error. */
             detail: string;
             /** @description Every invalid field. */
             errors?: {
@@ -3972,7 +3972,7 @@ export interface components {
             finished_at: string | null;
             /** @description What is guaranteed about lost rows. */
             guarantee: string | null;
-            /** @description What prevents the checkpoint from advancing. */
+            /** @description The reason why the checkpoint does not advance. */
             held_back: {
                 /** @description The session of the source it waits for. */
                 pid: number | null;
@@ -4022,7 +4022,7 @@ export interface components {
             strategy: string | null;
             /** @description The trace of its request; null: none. */
             trace_id: string | null;
-            /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
+            /** @description The origin of the request: api, schedule or sql; repair: it repairs the differences found by a comparison. */
             trigger: string;
             /** @description Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed. */
             waiting: {
@@ -4094,7 +4094,7 @@ export interface components {
             error: string | null;
             /** @description Its code. */
             error_code: string | null;
-            /** @description What prevents the checkpoint from advancing. */
+            /** @description The reason why the checkpoint does not advance. */
             held_back: {
                 /** @description The session of the source it waits for. */
                 pid: number | null;
@@ -4430,7 +4430,7 @@ export interface components {
              */
             source_type?: "postgres";
             /**
-             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.
              * @default []
              * @example [
              *       "reports"
@@ -4673,7 +4673,7 @@ export interface components {
              */
             source_type?: "postgres";
             /**
-             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.
              * @default []
              * @example [
              *       "reports"
@@ -4943,7 +4943,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What a query may read, ordered by schema and name. */
+                        /** @description The tables and views that a query may read, ordered by schema and name. */
                         items: {
                             /** @description In order. */
                             columns: {
@@ -5331,7 +5331,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What reads and writes what. */
+                        /** @description The edges: which nodes each node reads or writes. */
                         edges: {
                             /** @description The source node. */
                             from: string;
@@ -6147,7 +6147,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
                         tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
@@ -6573,7 +6573,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
                         tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
@@ -6817,7 +6817,7 @@ export interface operations {
                     "application/json": {
                         /** @description What it writes. */
                         columns: {
-                            /** @description The same beneath all views. Null: a view on the way cannot be analyzed. */
+                            /** @description The same with every view resolved to its tables. Null: a view on the way cannot be analyzed. */
                             base: {
                                 /** @description One of its columns. */
                                 column: string;
@@ -6870,7 +6870,7 @@ export interface operations {
                             /** @description The facts in a sentence. */
                             message: string;
                         }[];
-                        /** @description What the query names, and what its views lead to. */
+                        /** @description The tables and views that the query refers to, and those behind its views. */
                         reads: {
                             /**
                              * @description table or view.
@@ -7945,7 +7945,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        /** @description Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue. */
                         tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
@@ -8034,7 +8034,7 @@ export interface operations {
                                 identity: {
                                     /** @description The columns of the identity. */
                                     columns: string[];
-                                    /** @description What the statements cost. */
+                                    /** @description The cost of the statements. */
                                     cost: string | null;
                                     /**
                                      * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
@@ -8047,7 +8047,7 @@ export interface operations {
                                     needed: string[];
                                     /** @description Why it is not lossless. */
                                     reason: string | null;
-                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    /** @description Statements that make it lossless; empty: it is lossless, or no statement makes it so. */
                                     statements: string[];
                                     /** @description The table, with its schema. */
                                     table: string;
@@ -8082,7 +8082,7 @@ export interface operations {
                         }[];
                         /** @description Whether the first run creates the table. */
                         creates_target: boolean;
-                        /** @description What prevents it from starting. */
+                        /** @description Errors that prevent it from starting. */
                         errors: {
                             /** @description A stable code for programs. */
                             code: string;
@@ -8137,7 +8137,7 @@ export interface operations {
                         strategy: string;
                         /** @description Whether a run can start. */
                         valid: boolean;
-                        /** @description What the owner of the pipeline should know. */
+                        /** @description Warnings for the owner of the pipeline. */
                         warnings: {
                             /** @description A stable code for programs. */
                             code: string;
@@ -8699,7 +8699,7 @@ export interface operations {
                         finished_at: string | null;
                         /** @description What is guaranteed about lost rows. */
                         guarantee: string | null;
-                        /** @description What prevents the checkpoint from advancing. */
+                        /** @description The reason why the checkpoint does not advance. */
                         held_back: {
                             /** @description The session of the source it waits for. */
                             pid: number | null;
@@ -8753,7 +8753,7 @@ export interface operations {
                         strategy: string | null;
                         /** @description The trace of its request; null: none. */
                         trace_id: string | null;
-                        /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
+                        /** @description The origin of the request: api, schedule or sql; repair: it repairs the differences found by a comparison. */
                         trigger: string;
                         /** @description The median of the rows written by up to 20 successful runs before it; null: fewer than three. */
                         usual_rows_written: number | null;
@@ -9431,7 +9431,7 @@ export interface operations {
                             tables: {
                                 /** @description The columns of the identity. */
                                 columns: string[];
-                                /** @description What the statements cost. */
+                                /** @description The cost of the statements. */
                                 cost: string | null;
                                 /**
                                  * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
@@ -9444,7 +9444,7 @@ export interface operations {
                                 needed: string[];
                                 /** @description Why it is not lossless. */
                                 reason: string | null;
-                                /** @description What makes it lossless; empty: it is, or nothing does. */
+                                /** @description Statements that make it lossless; empty: it is lossless, or no statement makes it so. */
                                 statements: string[];
                                 /** @description The table, with its schema. */
                                 table: string;
@@ -9512,7 +9512,7 @@ export interface operations {
                         problems: {
                             /** @description The file or the folder. */
                             file: string;
-                            /** @description What is wrong with it. */
+                            /** @description The problem. */
                             message: string;
                         }[];
                     };
@@ -9797,7 +9797,7 @@ export interface operations {
                                 identity: {
                                     /** @description The columns of the identity. */
                                     columns: string[];
-                                    /** @description What the statements cost. */
+                                    /** @description The cost of the statements. */
                                     cost: string | null;
                                     /**
                                      * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
@@ -9810,7 +9810,7 @@ export interface operations {
                                     needed: string[];
                                     /** @description Why it is not lossless. */
                                     reason: string | null;
-                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    /** @description Statements that make it lossless; empty: it is lossless, or no statement makes it so. */
                                     statements: string[];
                                     /** @description The table, with its schema. */
                                     table: string;
@@ -9845,7 +9845,7 @@ export interface operations {
                         }[];
                         /** @description Whether the first run creates the table. */
                         creates_target: boolean;
-                        /** @description What prevents it from starting. */
+                        /** @description Errors that prevent it from starting. */
                         errors: {
                             /** @description A stable code for programs. */
                             code: string;
@@ -9900,7 +9900,7 @@ export interface operations {
                         strategy: string;
                         /** @description Whether a run can start. */
                         valid: boolean;
-                        /** @description What the owner of the pipeline should know. */
+                        /** @description Warnings for the owner of the pipeline. */
                         warnings: {
                             /** @description A stable code for programs. */
                             code: string;

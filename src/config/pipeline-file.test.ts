@@ -234,11 +234,11 @@ describe('references to secrets of a deployment', () => {
 describe('a file that expands without end', () => {
   it.each([
     ['aliases', bomb(), /cannot be expanded: Excessive alias count/],
-    ['an alias of itself', 'name: a\ntags: &t [*t]\n', /cannot be expanded: the alias \*t is part of/],
+    ['an alias of itself', 'name: a\ntags: &t [*t]\n', /cannot be expanded: the alias \*t refers to itself/],
     [
       'an alias of a mapping around it',
       '&a\nname: a\ntarget_options: {x: [*a]}\n',
-      /the alias \*a is part of/,
+      /the alias \*a refers to itself/,
     ],
     ['nesting', `name: ${'['.repeat(50_000)}`, /nested too deeply|not valid YAML/],
   ])('by %s is a mistake with a place', async (_, text, message) => {

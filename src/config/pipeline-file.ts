@@ -92,7 +92,7 @@ function contentOf(document: Document): unknown {
       const names = path.some((node) => isNode(node) && 'anchor' in node && node.anchor === alias.source)
       const target = names ? alias.resolve(document) : undefined
       if (target !== undefined && path.includes(target))
-        throw new ReferenceError(`the alias *${alias.source} is part of what it stands for`)
+        throw new ReferenceError(`the alias *${alias.source} refers to itself`)
     },
   })
   return document.toJS() as unknown

@@ -38,7 +38,7 @@ function slots({ name, what }: { name: RegExp; what: string }, least: number) {
       if (more.length > 0 || !name.test(key) || value < least)
         context.addIssue({
           code: 'custom',
-          message: `must be ${what}, separated by commas; "${entry}" is not, because a name and a whole number from ${least} to 9999 are expected`,
+          message: `must be ${what}, separated by commas; "${entry}" is invalid: expected a name and a whole number from ${least} to 9999`,
         })
       else if (Object.hasOwn(found, key)) context.addIssue({ code: 'custom', message: `has "${key}" twice` })
       found[key] = value
@@ -112,7 +112,7 @@ export const SETTINGS = {
   VITRINA_CAPTURE_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means:
-      'What changes of the main database are captured with: a login with REPLICATION, without a pooler in between. Unset: VITRINA_READER_DATABASE_URL. For a named connection: VITRINA_CONNECTION_<NAME>_CAPTURE_URL.',
+      'The connection for capturing changes of the main database: a login with REPLICATION, without a pooler in between. Unset: VITRINA_READER_DATABASE_URL. For a named connection: VITRINA_CONNECTION_<NAME>_CAPTURE_URL.',
     example: 'postgres://capture:secret@localhost:5432/cinema',
     isSecret: true,
   },
@@ -169,13 +169,13 @@ export const SETTINGS = {
       .transform(withoutTrailingSlashes)
       .optional(),
     means:
-      'Where users reach the console, for links in notifications. Unset: VITRINA_URL, or http://VITRINA_HOST:VITRINA_PORT.',
+      'The address of the console for users, for links in notifications. Unset: VITRINA_URL, or http://VITRINA_HOST:VITRINA_PORT.',
     example: 'https://vitrina.example.com',
   },
   VITRINA_CHANNELS: {
     schema: z.string().optional(),
     means:
-      'Where notifications are sent to, as JSON: {"name": {"type": "slack", "url": "https://…"}}. Types: webhook, slack, teams, telegram, email. VITRINA_CHANNEL_<NAME> adds one.',
+      'Channels for notifications, as JSON: {"name": {"type": "slack", "url": "https://…"}}. Types: webhook, slack, teams, telegram, email. VITRINA_CHANNEL_<NAME> adds one.',
     example: '{"ops": {"type": "slack", "url": "https://hooks.slack.com/services/…"}}',
     isSecret: true,
   },
@@ -247,7 +247,7 @@ export const SETTINGS = {
   },
   API_MAX_CHECKS_PER_CALLER: {
     schema: count(1, 1_000).default(6),
-    means: 'How many of them one token may run at the same time.',
+    means: 'Slots of API_MAX_CHECKS that one token may use at the same time.',
     example: '6',
   },
   API_MAX_TASK_HOSTS: {
@@ -263,7 +263,7 @@ export const SETTINGS = {
   },
   API_MAX_STREAMS_PER_CALLER: {
     schema: count(1, 100_000).default(100),
-    means: 'How many of them one token may have open.',
+    means: 'Slots of API_MAX_STREAMS that one token may use at the same time.',
     example: '100',
   },
   METRICS_MAX_PIPELINES: {
@@ -302,7 +302,7 @@ export const SETTINGS = {
   },
   RUNNER_POLL_INTERVAL_MS: {
     schema: count(10, 600_000).default(1000),
-    means: 'How often a runner looks for work when it is not woken up.',
+    means: 'How often a runner polls for work; notifications wake it earlier.',
     example: '1000',
   },
   RUNNER_CONCURRENCY: {
@@ -325,13 +325,13 @@ export const SETTINGS = {
   },
   RUNNER_LEASE_SECONDS: {
     schema: count(1, 3600).default(30),
-    means: 'How long a silent runner keeps its pipelines.',
+    means: 'How long a runner that does not respond keeps its pipelines.',
     example: '30',
   },
   VITRINA_WAL_KEEP_MB: {
     schema: count(16, 10_000_000).default(4096),
     means:
-      'How much WAL a source may keep for the replication slot of Vitrina. Above it the slot is given up, and the pipelines of that source compare their marts as a whole. The change log keeps as much.',
+      'How much WAL a source may keep for the replication slot of Vitrina. Above it Vitrina drops the slot, and each pipeline of that source compares its whole mart. The change log keeps the same amount.',
     example: '4096',
   },
   RUNNER_METRICS_PORT: {

@@ -32,8 +32,8 @@ const HINT =
   "Write conditions such as: rating >= 8 and title contains 'star'. Operators: = != < <= > >=, contains, not contains, in (…), not in (…), is null, is not null. Values with spaces belong in '…', column names with special characters in \"…\"."
 
 /**
- * Parses `column operator value`, joined by `and`. It is a language of its own and not SQL: nothing of the text reaches
- * a statement except as the name of an existing column or as a parameter.
+ * Parses `column operator value`, joined by `and`. It is a small language and not SQL: nothing of the text reaches a
+ * statement except as the name of an existing column or as a parameter.
  */
 export function parseFilter(text: string): FilterCondition[] {
   return new FilterParser(text).conditions()

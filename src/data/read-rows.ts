@@ -127,7 +127,7 @@ function fittingPage(
   }
   throw invalidRequest(
     'sort',
-    'The rows of this page cannot be followed by another page: the values that they are sorted by are too long.',
+    'There is no next page: the values that the rows are sorted by are too long for a cursor.',
     'Sort by another column, or narrow the filter.',
   )
 }

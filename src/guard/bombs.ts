@@ -120,7 +120,7 @@ export function checkWrittenOut(statement: Tree, walk: TextFindings): void {
   const tables = tablesWrittenOut(statement)
   if (tables > MAX_TABLES)
     walk.refuse(
-      `Expanded, the query names ${tables} tables.`,
+      `The expanded query refers to ${tables} tables.`,
       'Use fewer tables, or remove NOT MATERIALIZED from WITH queries that are referenced more than once.',
     )
 }

@@ -46,7 +46,7 @@ export function expressionQuery(expression: string, columns: readonly Expression
   return `SELECT (\n${expression}\n) AS passes FROM (SELECT ${['NULL', ...nulls].join(', ')}) AS batch`
 }
 
-/** A column with a type of its own must not prevent an expression that does not use it. */
+/** A column with a user-defined type must not prevent an expression that does not use it. */
 function mentions(expression: string, name: string): boolean {
   return /U&/i.test(expression) || expression.toLowerCase().includes(name.replaceAll('"', '""').toLowerCase())
 }

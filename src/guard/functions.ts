@@ -79,7 +79,10 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
 /** Why a common function is not on the list: the first matching pattern gives the reason. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^pg_sleep/, 'only makes the server wait'],
-  [/^(query|cursor)_to_xml|^ts_stat$|^ts_rewrite$|^crosstab|^connectby$/, 'runs SQL text of its own'],
+  [
+    /^(query|cursor)_to_xml|^ts_stat$|^ts_rewrite$|^crosstab|^connectby$/,
+    'runs SQL that is passed to it as text',
+  ],
   [/^(table|schema|database)_to_xml/, 'reads tables by name, bypassing the allowed schemas'],
   [
     /^(pg_read_|pg_ls_|pg_stat_file$|pg_file_|lo_|loread$|lowrite$)/,

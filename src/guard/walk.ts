@@ -89,7 +89,7 @@ export class Walk implements TextFindings {
         placeIn(value) ?? placeIn(node.fromClause),
       )
     else if (field === 'catalogname')
-      this.refuse('The query names a table of another database.', 'Write schema.table.')
+      this.refuse('The query refers to a table of another database.', 'Write schema.table.')
     else this.refuse(`This form of the query is not known to be safe (${field}).`, 'Rewrite the query.')
   }
 

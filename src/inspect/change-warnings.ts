@@ -83,7 +83,7 @@ function planWarnings({ planDependent }: ChangeTrace): Finding[] {
     warning({
       code: 'PLAN_DEPENDENT',
       field: 'source_query',
-      message: `"${column}" may have another value although no row has changed: ${reason}`,
+      message: `"${column}" may change although no row has changed: ${reason}`,
       hint: 'Use numeric instead of floating-point numbers, and ORDER BY inside aggregates and windows.',
     }),
   )

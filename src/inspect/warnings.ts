@@ -37,7 +37,7 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
         code: 'GUARANTEE_BOUNDED',
         field: pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
         message:
-          'A row of the mart is made of several source rows: a source row that is deleted, or moves to another group, is not noticed.',
+          'Each row of the mart is computed from several source rows: a source row that is deleted, or moves to another group, is not detected.',
         hint: 'Choose capture "wal", which sees both; set deletes to "sweep", which recomputes everything at the end of a run; or run the pipeline in full from time to time.',
       }),
     ]
@@ -48,7 +48,7 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
         code: 'GUARANTEE_BOUNDED',
         field: 'source_query',
         message:
-          'Whether a row is returned depends on the current time: a row that appears without being changed is not noticed.',
+          'Whether a row is returned depends on the current time: a row that appears without being changed is not detected.',
         hint: 'Remove the time from the conditions, or run the pipeline in full from time to time.',
       }),
     ]

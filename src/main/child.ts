@@ -75,6 +75,6 @@ function didNotStart(name: string, code: number): VitrinaError {
   return new VitrinaError(
     'PROCESS_FAILED',
     `The ${name} did not start: it ${howItEnded(code)}`,
-    'Its last lines above show the reason.',
+    'The last lines of its output above show the reason.',
   )
 }

@@ -47,8 +47,8 @@ export async function serveMetrics(
 }
 
 /**
- * A page on the web may let its own name lead to 127.0.0.1 and then read what answers there: no token protects metrics.
- * A browser sends that name. Where the address is a configured one, other machines may use any name.
+ * Prevents DNS rebinding: the name of a web page may resolve to 127.0.0.1, and the page could read the metrics, which
+ * no token protects. A browser sends that name. On a configured address, other machines may use any name.
  */
 function namesThisMachine({ headers }: IncomingMessage): boolean {
   const name = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()

@@ -49,7 +49,7 @@ export const ERRORS = {
   CONNECTION_UNKNOWN: {
     number: 1102,
     class: 'stop',
-    means: 'A pipeline names a connection that is not configured.',
+    means: 'A pipeline refers to a connection that is not configured.',
   },
   TASK_PLAN_INVALID: {
     number: 1103,
@@ -59,12 +59,12 @@ export const ERRORS = {
   ORDER_CYCLE: {
     number: 1104,
     class: 'stop',
-    means: 'Pipelines would follow each other in a circle.',
+    means: 'The pipelines would form a cycle.',
   },
   AFTER_UNKNOWN: {
     number: 1105,
     class: 'stop',
-    means: 'The field after names a pipeline that does not exist.',
+    means: 'The field "after" refers to a pipeline that does not exist.',
   },
   GROUP_UNSUPPORTED: {
     number: 1106,
@@ -82,7 +82,7 @@ export const ERRORS = {
   APPLY_INCOMPLETE: {
     number: 1205,
     class: 'stop',
-    means: 'Only a part of the changes of "vitrina apply" was made.',
+    means: 'Only some of the changes of "vitrina apply" were made.',
   },
   SOURCE_REFUSED: { number: 2001, class: 'stop', means: 'The source query is not allowed.' },
   SOURCE_QUERY_FAILED: { number: 2002, class: 'stop', means: 'PostgreSQL rejected the source query.' },
@@ -121,7 +121,7 @@ export const ERRORS = {
   CAPTURE_BEHIND: {
     number: 2107,
     class: 'retry',
-    means: 'The change log of the source did not reach the moment of the run in time.',
+    means: 'The change log of the source did not catch up with the run in time.',
   },
   CAPTURE_WAITING: {
     number: 2108,
@@ -131,7 +131,7 @@ export const ERRORS = {
   TRANSFORM_UNKNOWN: {
     number: 3001,
     class: 'stop',
-    means: 'A task names a transform that is not registered.',
+    means: 'A task refers to a transform that is not registered.',
   },
   TRANSFORM_FAILED: { number: 3002, class: 'retry', means: 'A transform raised an error.' },
   TRANSFORM_KILLED: {
@@ -223,7 +223,7 @@ export const ERRORS = {
   RUNNER_DIED_AGAIN: {
     number: 5003,
     class: 'stop',
-    means: 'Runners repeatedly died in this pipeline without making progress.',
+    means: 'Runners repeatedly died while running this pipeline, without making progress.',
   },
   RUNNER_STOPPED: {
     number: 5004,
@@ -248,7 +248,7 @@ export const ERRORS = {
   GROUP_FAILED: {
     number: 5008,
     class: 'stop',
-    means: 'Another member of the group failed, so nothing of the group was published.',
+    means: 'Another member of the group failed, so the group was not published.',
   },
   PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'The pipeline does not exist.' },
   RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'The run does not exist.' },

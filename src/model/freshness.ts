@@ -74,7 +74,9 @@ export type StaleCause =
       readonly seconds: number | null
       readonly share: number
       readonly finished: boolean
-      /** One statement reads and writes: what takes longer than writing the changed rows should counts as reading. */
+      /**
+       * One statement reads and writes: the time beyond what writing the changed rows should take counts as reading.
+       */
       readonly estimated?: boolean
     }
 
@@ -159,7 +161,7 @@ const EXPLANATIONS: Explanations = {
   DISABLED: () => ({ detail: 'The pipeline is disabled.', hint: 'Enable it: "vitrina pipelines enable".' }),
   NEVER_RUN: () => ({
     detail: 'The pipeline has not run yet.',
-    hint: 'It is due: a runner requests its run within seconds.',
+    hint: 'The pipeline is due: a runner requests a run within seconds.',
   }),
   CAPTURE_STOPPED: () => ({
     detail: 'No runner reads the changes of the source database.',
@@ -182,8 +184,8 @@ const EXPLANATIONS: Explanations = {
     hint: 'Start more runners or raise RUNNER_CONCURRENCY.',
   }),
   RUNNER_SILENT: ({ runner, since }) => ({
-    detail: `The runner ${runner ?? ''} that holds the run does not respond; its lease ends at ${since}.`,
-    hint: 'Another runner continues the run when the lease has ended. Check the host of that runner.',
+    detail: `The runner ${runner ?? ''} that holds the run does not respond; its lease expires at ${since}.`,
+    hint: 'Another runner resumes the run when the lease expires. Check the host of that runner.',
   }),
   FAILED: failure(
     ({ errorCode }) => `The last run failed with ${errorCode}`,
@@ -199,11 +201,11 @@ const EXPLANATIONS: Explanations = {
   ),
   RETRYING: failure(
     ({ attempt }) => `The run is retrying after an error (attempt ${attempt})`,
-    'Fix the cause; the run continues by itself.',
+    'Fix the cause; the run then continues automatically.',
   ),
   CONNECTION_LOST: failure(
     () => 'The run lost its connection to a database',
-    'Check that the database is reachable from the runners; the run continues by itself.',
+    'Check that the database is reachable from the runners; the run then continues automatically.',
   ),
   CAPTURE_FAILING: failure(
     () => 'The changes of the source database cannot be read',
@@ -223,11 +225,11 @@ const EXPLANATIONS: Explanations = {
   },
   LOCK: ({ side, pid, application, table, since }) => ({
     detail: `The run waits for a lock${table === null ? '' : ` on ${table}`} in the ${side} database, held by session ${pid}${application === '' ? '' : ` (${application})`}${since === null ? '' : `, whose transaction began at ${since}`}.`,
-    hint: 'End that transaction; the run continues by itself.',
+    hint: 'End that transaction; the run then continues automatically.',
   }),
   HELD_BACK: ({ reason, pid, since }) => ({
     detail: `${reason}${pid === null || reason.includes(String(pid)) ? '' : ` (session ${pid})`}${since === null || reason.includes(since) ? '' : `, open since ${since}`}`,
-    hint: 'End that transaction on the source: every run reads the rows after it again until then.',
+    hint: 'End that transaction on the source. Until then, every run reads the rows after it again.',
   }),
   FIRST_LOAD: ({ seconds }) => ({
     detail: `The first load has been running for ${inSeconds(seconds)} and has not finished yet.`,
@@ -242,7 +244,7 @@ const EXPLANATIONS: Explanations = {
     hint: 'Check the query plan with "vitrina pipelines validate".',
   }),
   SLOW_RUN: ({ seconds }) => ({
-    detail: `The last run took ${inSeconds(seconds)}, and the next one is due.`,
+    detail: `The last run took ${inSeconds(seconds)}, and the next one is already due.`,
     hint: 'Increase freshness, or make the run faster.',
   }),
 }

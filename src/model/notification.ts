@@ -7,7 +7,7 @@ export const NOTIFICATION_EVENTS = {
   recovered:
     'A run succeeded after a failure that this rule reported, or the run of a live pipeline has caught up; or data that it reported as stale is fresh again.',
   brake: 'A run was stopped by the delete brake. Without this event, a rule for "failed" reports it.',
-  check_failed: 'A data check failed, whatever its on_failure is, or could not be evaluated.',
+  check_failed: 'A data check failed, regardless of its on_failure, or could not be evaluated.',
   quarantine_grew: 'A run added rows to the quarantine.',
   drift_found: 'A row-by-row comparison found rows that differ.',
   audit_failed: 'An audit found rows of a mart that differ from its query.',
@@ -98,7 +98,7 @@ export interface DeadMessage {
   readonly diedAt: string
 }
 
-/** What became of the messages of a channel. */
+/** The state of the messages of a channel. */
 export interface ChannelState {
   readonly channel: string
   readonly lastSentAt: string | null

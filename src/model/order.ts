@@ -103,7 +103,7 @@ export interface OrderPlan {
 
 export function explainOrderConflict({ code, path }: OrderConflict): string {
   return code === 'ORDER_CYCLE'
-    ? `The pipelines would follow each other in a circle: ${path.join(' → ')}.`
+    ? `The pipelines would form a cycle: ${path.join(' → ')}.`
     : `No pipeline is named "${path[0]}".`
 }
 
@@ -164,7 +164,7 @@ export interface OrderEdge {
   readonly via: string | null
 }
 
-/** What is not followed, or not published together, although it could be. */
+/** Pipelines that are not followed, or not published together, although they could be. */
 export interface OrderProblem {
   readonly pipelineId: string
   readonly code: OrderProblemCode
@@ -201,8 +201,8 @@ export function explainHeld({ code, upstream }: Held): { readonly detail: string
       }
     case 'UPSTREAM_HELD':
       return {
-        detail: `Pipeline "${upstream}", which it follows, is held back itself.`,
-        hint: `See why "${upstream}" does not run, or set on_upstream_failure to run.`,
+        detail: `Pipeline "${upstream}", which it follows, is itself held back.`,
+        hint: `Check why "${upstream}" does not run, or set on_upstream_failure to run.`,
       }
     case 'PIPELINE_ACTIVE':
       return {
@@ -221,9 +221,9 @@ export function explainHeld({ code, upstream }: Held): { readonly detail: string
 export function explainOrderProblem({ code, about }: OrderProblem): string {
   switch (code) {
     case 'AFTER_UNKNOWN':
-      return `after names "${about}", which does not exist.`
+      return `The field after refers to "${about}", which does not exist.`
     case 'ORDER_CYCLE':
-      return `${about} is not followed: the pipelines would follow each other in a circle.`
+      return `${about} is ignored: following it would create a cycle.`
     case 'GROUP_APART':
       return `${about} is read over another connection or for transforms: the pipeline runs after its group, not in it.`
   }

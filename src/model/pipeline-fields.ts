@@ -74,7 +74,7 @@ export const PIPELINE_FIELDS = {
       .refine((tags) => new Set(tags).size === tags.length, { error: 'must not contain a tag twice' })
       .default([])
       .describe(
-        'Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.',
+        'Used to find the pipeline, and to decide which runners execute it (RUNNER_TAGS). The first tag is its queue.',
       )
       .meta({ example: ['reports'] }),
     change: 'always',
@@ -174,7 +174,7 @@ export const PIPELINE_FIELDS = {
       .default('full')
       .describe('full reads all rows in every run, incremental only rows after the checkpoint.'),
     change: 'checkpoint',
-    option: { flag: '--mode <mode>', help: 'what a run reads' },
+    option: { flag: '--mode <mode>', help: 'which rows a run reads' },
   },
   full_strategy: {
     schema: z

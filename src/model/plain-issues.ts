@@ -33,7 +33,7 @@ function plainIssue(issue: Issue): string | undefined {
     case 'unrecognized_keys':
       return `has unknown fields: ${issue.keys.join(', ')}`
     case 'invalid_union':
-      return 'has none of the allowed forms'
+      return 'does not match any of the allowed forms'
     default:
       return undefined
   }

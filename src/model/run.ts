@@ -167,7 +167,7 @@ export function explainWaiting(waiting: Waiting): { readonly detail: string; rea
       }
     case 'CONNECTION_LIMIT':
       return {
-        detail: `Connection ${waiting.connection} has ${waiting.runs} of ${waiting.limit} runs and parts at once.`,
+        detail: `Connection ${waiting.connection} is at its limit: ${waiting.runs} of ${waiting.limit} concurrent runs and parts.`,
         hint: 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
       }
     default:
@@ -176,10 +176,10 @@ export function explainWaiting(waiting: Waiting): { readonly detail: string; rea
 }
 
 export function noRunnerFor(tags: readonly string[]): string {
-  if (tags.length === 0) return 'No runner takes pipelines without tags.'
+  if (tags.length === 0) return 'No runner accepts pipelines without tags.'
   return tags.length === 1
-    ? `No runner takes tag ${tags[0]}.`
-    : `No runner takes the tags ${tags.join(', ')} together.`
+    ? `No runner accepts the tag ${tags[0]}.`
+    : `No runner accepts the tags ${tags.join(', ')} together.`
 }
 
 /** An open transaction that could still commit rows with older keys than those already read. */

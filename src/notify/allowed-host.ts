@@ -33,7 +33,7 @@ export async function resolveAllowed(
     if (reach === 'never')
       throw refused(
         `The host ${name} has the address ${address}, to which notifications are never sent.`,
-        'Link-local, metadata, multicast and reserved addresses are refused. Correct the channel or its DNS record.',
+        'Link-local, metadata, multicast and reserved addresses are rejected. Correct the channel or its DNS record.',
       )
     if (reach === 'internal' && allowed === null)
       throw refused(

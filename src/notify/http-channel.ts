@@ -15,8 +15,8 @@ export class RetryLater extends VitrinaError {
 }
 
 /**
- * The response in plain words if it accepts the message; throws otherwise. Receivers repeat what they were asked
- * ("Cannot POST /services/…"), and viewers read it: neither the address nor one of the `secrets` is shown.
+ * The response in plain words if it accepts the message; throws otherwise. Receivers quote the request ("Cannot POST
+ * /services/…"), and viewers can read the response: neither the address nor one of the `secrets` is shown.
  */
 export function accepted(
   url: URL,

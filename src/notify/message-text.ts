@@ -153,7 +153,7 @@ function codeWords(number: string | null): string | null {
 
 function shown(value: unknown): string | null {
   if (value === null || value === undefined) return null
-  // On one line: a line break in an error message could begin what looks like a line of its own.
+  // On one line: the text after a line break in an error message would look like a separate line.
   const text = String(value).replace(/\s+/g, ' ')
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
 }

@@ -108,7 +108,7 @@ export interface Catalog {
   runSurroundings(run: Run): Promise<RunSurroundings>
   /** The run that is requested or in progress, and the last one that ended. */
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
-  /** Which pipelines follow which, and what is due. */
+  /** The run order of pipelines, and which ones are due. */
   orderGraph(): Promise<OrderGraph>
   /** What decides the order of all pipelines, as if `drafts` were saved and `deleted` were gone. By name. */
   orderFactsWith(drafts: readonly OrderDraft[], deleted: readonly string[]): Promise<OrderFacts[]>

@@ -24,7 +24,7 @@ export interface Step {
 export const OPEN_PARTS = 'open parts'
 export type OpenParts = typeof OPEN_PARTS
 
-/** Nothing to do for now: what users have requested is looked up, and the step is called again. */
+/** Nothing to do for now: the executor checks for requests of users and calls the step again. */
 export const IDLE = 'idle'
 export type Idle = typeof IDLE
 

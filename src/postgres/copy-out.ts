@@ -10,9 +10,9 @@ const COPY_DONE = 0x63
 const SKIPPED: ReadonlySet<number> = new Set([0x48, 0x53, 0x4e, 0x41])
 
 /**
- * The rows of COPY … TO STDOUT as a query of pg. A server sends each row as a message of its own. They are joined in place,
- * in the buffer that they arrived in: pg-copy-streams makes an object of every row, which took a third of the CPU time of
- * a runner that fills an empty mart.
+ * The rows of COPY … TO STDOUT as a query of pg. A server sends each row as a separate message. They are joined in
+ * place, in the buffer that they arrived in: pg-copy-streams makes an object of every row, which took a third of the
+ * CPU time of a runner that fills an empty mart.
  */
 export class CopyOut extends Readable {
   readonly #text: string

@@ -21,7 +21,7 @@ const ROUNDS = 3
 export async function checkServer(client: pg.Client, url: string): Promise<CheckedServer> {
   const { pid, ...version } = await askServer(client)
   requireSupportedVersion(version)
-  // The pid that PostgreSQL sends at login is that of the session. A pooler sends a number of its own.
+  // The pid that PostgreSQL sends at login is that of the session. A pooler sends another number.
   const isPooled = pid !== (client as unknown as { processID: number | null }).processID
   if (isPooled && !(await isSessionKept(client, url))) throw sessionNotKept()
   return { ...version, isPooled }
@@ -52,7 +52,7 @@ async function isSessionKept(client: pg.Client, url: string): Promise<boolean> {
     // A pool that has no session for a second client, and still has ours, keeps it.
     return (await pidOf(client)) === own
   } finally {
-    // Not end(): the pooler answers nothing while the client waits for a session.
+    // Not end(): the pooler does not respond while the client waits for a session.
     socketOf(other).destroy()
   }
 }

@@ -13,7 +13,7 @@ const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buf
 
 /** The text of a value depends on these; with them it is the same in every database and reads back as the same value. */
 const TEXT_FORMAT = {
-  // A name refers to a built-in object or includes its schema: no user can substitute an object of his own.
+  // A name refers to a built-in object or includes its schema: no user can substitute their own object.
   search_path: '',
   client_encoding: 'UTF8',
   TimeZone: 'UTC',
@@ -234,8 +234,8 @@ export class Session {
   }
 
   /**
-   * Statements that `work` sends without waiting for each other reach the server at once and are answered in their order:
-   * a round trip for all of them. Each is still a statement of its own. Not for COPY.
+   * Statements that `work` sends without waiting for each other reach the server at once and are answered in their
+   * order: a round trip for all of them. Each is still a separate statement. Not for COPY.
    */
   async together<T>(work: () => Promise<T>): Promise<T> {
     if (this.#together !== null) return work()

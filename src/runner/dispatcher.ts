@@ -229,7 +229,7 @@ function errorFor(claim: Claim, error: VitrinaError, member: Claim | null): Vitr
   if (member === null || member.runId === claim.runId) return error
   return new VitrinaError(
     'GROUP_FAILED',
-    `Nothing of the group was published: pipeline "${member.pipeline.name}" failed with ${vtr(error.code)}: ${error.message}`,
+    `The group was not published: pipeline "${member.pipeline.name}" failed with ${vtr(error.code)}: ${error.message}`,
     `Fix "${member.pipeline.name}" and run it: the whole group runs again.`,
     { cause: error },
   )
@@ -238,7 +238,7 @@ function errorFor(claim: Claim, error: VitrinaError, member: Claim | null): Vitr
 function diedAgain(claim: Claim): VitrinaError {
   return new VitrinaError(
     'RUNNER_DIED_AGAIN',
-    `Runners died ${claim.deaths} times in a row in pipeline "${claim.pipeline.name}" without committing a batch.`,
+    `Runners died ${claim.deaths} times in a row while running pipeline "${claim.pipeline.name}", without committing a batch.`,
     'Check the log and the memory of the runner; a smaller batch_size may help. Then start the run again manually.',
   )
 }

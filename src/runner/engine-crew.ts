@@ -7,7 +7,7 @@ import type { EngineParts, PartQueue } from '../ports/part-queue.js'
 import type { Events } from '../telemetry/events.js'
 import type { PartWorker } from './part-worker.js'
 
-/** How often progress is looked up. */
+/** How often progress is checked. */
 const LOOK_EVERY_MS = 250
 /** A driver that ended this often without a part committed in between is not started again. */
 const MAX_FAILURES = 3
@@ -20,9 +20,9 @@ interface CrewParts {
 }
 
 /**
- * Has the parts of a run executed by an engine outside the runners. The holder of the run starts it, follows the list of
- * parts, starts it again if it ends too early, and ends it with the run. Parts that the engine hands over are executed
- * here, as without an engine.
+ * Lets an engine outside the runners execute the parts of a run. The holder of the run starts the engine, follows the
+ * list of parts, restarts the engine if it exits early, and ends it with the run. Parts that the engine hands over are
+ * executed here, as without an engine.
  */
 export class EngineCrew {
   readonly #parts: CrewParts
@@ -58,7 +58,7 @@ export class EngineCrew {
     await wait(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
   }
 
-  /** Ends the driver. What it was working on is free again. */
+  /** Ends the driver. The parts that it was working on become free. */
   async end(): Promise<void> {
     const submission = this.#submission
     if (submission === null) return

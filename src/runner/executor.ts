@@ -67,8 +67,8 @@ export interface MemberRound extends Pick<Round, 'isStopping' | 'report'> {
 export type AttemptOutcome = RunEnd['status'] | 'RELEASED'
 
 /**
- * Runs one attempt of one claimed pipeline: chooses the strategy, moves its batches, listens between them, and sets
- * the final status. The one place where all variants of execution meet.
+ * Runs one attempt of one claimed pipeline: chooses the strategy, moves its batches, checks for requests between them,
+ * and sets the final status. The one place where all variants of execution meet.
  */
 export class PipelineExecutor {
   readonly #parts: ExecutorParts

@@ -94,7 +94,7 @@ export class Lease implements HeldLease {
     const asked = performance.now()
     try {
       const control = await this.#queue.renew(this.#claim, this.#seconds)
-      // A response that was read a whole lease later says nothing about now.
+      // A response that is read a whole lease later is outdated.
       if (!this.#isOver(asked)) this.renewed(control)
     } catch (error) {
       if (error instanceof VitrinaError && error.class === 'stale') return this.cut(error)

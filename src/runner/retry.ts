@@ -4,7 +4,7 @@ import { type ErrorClass, VitrinaError } from '../model/errors.js'
 export const MAX_ATTEMPTS = 3
 export const RETRY_WAITS_MS: readonly number[] = [1_000, 2_000, 4_000]
 
-/** The run, or the part, is not for this runner to end: it did not fail by itself. */
+/** This runner must not end the run or the part: the run itself has not failed. */
 export const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
 
 /** The wait after the n-th failed attempt, with some jitter, so that two runners do not collide again. */

@@ -3,7 +3,7 @@ import { isAggregate } from './column-meaning.js'
 import type { QueryFacts } from './query-facts.js'
 import { listOf, nodeOf, walk } from './tree.js'
 
-export const BEHIND_LIMIT = 'a LIMIT or OFFSET chooses among rows with other values'
+export const BEHIND_LIMIT = 'a LIMIT or OFFSET selects among rows with other values'
 export const LIMIT_TIES = 'LIMIT or OFFSET may choose differently among rows that are equal in ORDER BY.'
 
 /** LIMIT ALL and LIMIT NULL are none. */

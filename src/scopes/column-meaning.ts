@@ -19,7 +19,7 @@ export function meaningOf(work: ScopeWork, value: unknown, levels: Levels): Colu
   const written = reader.replace(value) as Tree
   const opaque =
     reader.opaque ??
-    (expressionText(written) === null ? 'it is computed in a way that is not followed' : null)
+    (expressionText(written) === null ? 'it is computed by an expression that cannot be followed' : null)
   const isStrict = kind === 'TypeCast' && nodeOf(node.arg).kind === 'ColumnRef'
   return {
     value: opaque === null ? { node: written, uses: reader.uses } : null,

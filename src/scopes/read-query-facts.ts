@@ -24,7 +24,7 @@ SET LOCAL search_path = ''; SET LOCAL standard_conforming_strings = on; SET LOCA
 SET LOCAL jit = off`
 
 /**
- * Reads what the server knows about a query that passed the guard. Takes a transaction of its own, which is rolled back:
+ * Reads what the server knows about a query that passed the guard. Uses a separate transaction, which is rolled back:
  * the session must not have one open, and must be allowed to create a temporary view.
  */
 export function readQueryFacts(session: GuardSession, sql: string): Promise<QueryFacts> {

@@ -80,7 +80,7 @@ function columnOf({ columns }: Alternative, name: string): FlattenedColumn | und
 }
 
 /**
- * Rows of a function are found through those of a table: its column serves as well, and an old image needs not have the
+ * Rows of a function are found through those of a table: its column serves as well, and an old image need not have the
  * arguments.
  */
 function withoutFunctions(names: readonly string[], alternatives: readonly Alternative[]): readonly string[] {

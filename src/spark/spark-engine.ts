@@ -38,7 +38,7 @@ export class SparkEngine implements PartEngine {
   readonly #settings: SparkSettings
   readonly #access: SparkAccess | null
 
-  /** Without `access` it only answers whether a pipeline could be submitted. */
+  /** Without `access` it can only check whether a pipeline could be submitted. */
   constructor(settings: SparkSettings, access: SparkAccess | null = null) {
     this.#settings = settings
     this.#access = access

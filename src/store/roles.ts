@@ -185,7 +185,10 @@ function ignoreDuplicate(error: { code?: string }): void {
   if (error.code !== '42710' && error.code !== '23505') throw error
 }
 
-/** Roles are shared by all databases of a server, and "tuple concurrently updated" is how two ALTER ROLE or GRANT meet. */
+/**
+ * Roles are shared by all databases of a server, and concurrent ALTER ROLE or GRANT statements fail with "tuple
+ * concurrently updated".
+ */
 async function retryConcurrent<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -20,13 +20,10 @@ export class CaptureEvents {
 
   /** A new slot and a new generation: every pipeline of the source compares its mart as a whole once. */
   generationStarted(source: string, facts: LogFields): void {
-    this.#log.warn(
-      'The change log starts over. Pipelines of this source compare their marts as a whole once.',
-      {
-        source,
-        ...facts,
-      },
-    )
+    this.#log.warn('The change log starts over. Each pipeline of this source compares its whole mart once.', {
+      source,
+      ...facts,
+    })
   }
 
   retired(source: string, slot: string): void {
@@ -45,6 +42,6 @@ export class CaptureEvents {
   }
 
   failed(source: string, error: VitrinaError): void {
-    this.#log.error('Capturing changes failed. It is tried again.', { source, ...aboutError(error) })
+    this.#log.error('Capturing changes failed; retrying.', { source, ...aboutError(error) })
   }
 }

@@ -253,7 +253,7 @@ export class Events {
 
   /** The changes of the source were not followed to rows of the mart. */
   everyRowComputed(claim: Claim, reason: string): void {
-    this.#log.info(`Every row is computed: ${reason}`, this.#about(claim))
+    this.#log.info(`Computing every row: ${reason}`, this.#about(claim))
   }
 
   /** Rows that differ from what the query returns mean that a change was not followed to them. */
@@ -326,12 +326,12 @@ export class Events {
     started: boolean,
   ): void {
     const facts = { pipeline: name, pipeline_id: id, schedule, timezone, next_run_at: next }
-    if (started) this.#log.info('Run requested by its schedule.', facts)
+    if (started) this.#log.info('Run requested by schedule.', facts)
     else this.#log.debug('Next run scheduled.', facts)
   }
 
   dueByFreshness(pipeline: string): void {
-    this.#log.info('Run requested by its freshness.', { pipeline })
+    this.#log.info('Run requested to keep the data fresh.', { pipeline })
   }
 
   followersRequested(runIds: readonly string[]): void {

@@ -160,7 +160,7 @@ export const SOURCE_LAG = {
 export const SOURCE_HELD = {
   name: 'vitrina_source_held_bytes',
   type: 'gauge',
-  help: 'WAL that a source keeps on its disk for the replication slot, as last seen. At VITRINA_WAL_KEEP_MB the slot is given up.',
+  help: 'WAL that a source keeps on its disk for the replication slot, as last seen. At VITRINA_WAL_KEEP_MB the slot is dropped.',
   labelNames: ['source'],
   from: 'fleet',
 } as const satisfies Family

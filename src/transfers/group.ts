@@ -33,7 +33,7 @@ export class GroupSessions {
     this.#name = name
   }
 
-  /** The names that members give their sessions are not used: the group has one of its own. */
+  /** The names that members give their sessions are not used: the group has its own. */
   readonly ofTarget: SessionOpener = {
     open: async (url, { purpose }, signal) => {
       this.#target ??= await this.#kept.open(url, { name: this.#name, purpose }, signal)

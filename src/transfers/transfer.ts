@@ -85,7 +85,7 @@ export class RouteTransfer<Rows> implements Transfer {
     if (rows.length === 0) return
     const { ledger } = this.#attempt
     const reason =
-      'The row cannot be replayed: its key is too long to be stored whole. Discard it, or change its key in the source.'
+      'The row cannot be replayed: its key is too long to be stored in full. Discard it, or change its key in the source.'
     await ledger.quarantine(
       rows.map(({ key, columns, texts }) => ({ key, columns, texts, reason, sqlstate: null })),
       null,

@@ -93,7 +93,7 @@ onEveryRoute((stand) => {
     expect(await held(id)).toMatchObject([
       {
         row_key: named('longer').row_key,
-        reason: expect.stringMatching(/key is too long to be stored whole/),
+        reason: expect.stringMatching(/key is too long to be stored in full/),
       },
     ])
   })

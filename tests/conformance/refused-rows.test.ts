@@ -136,7 +136,7 @@ onEveryRoute((stand, route) => {
       })
       const run = await stand().run(id)
       expect(run).toMatchObject({ status: 'FAILED', error_code: 'VTR-4101', attempt: 1, rows_quarantined: 0 })
-      expect(run.error).toContain('refused 10 rows')
+      expect(run.error).toContain('rejected 10 rows')
       expect(await held(stand(), id)).toEqual([])
       expect(await rowTexts(stand().target, `SELECT max(id) FROM ${mart}`)).toEqual(['(3000)'])
     })

@@ -28,7 +28,7 @@ it.each(TRANSLATED)('R7.7 the Russian %s has the commands of the English one', a
 })
 
 describe('beside an empty database', { timeout: 120_000 }, () => {
-  it.each(DOCUMENTS.emptyDatabase)('R7.7 %s works to the letter', async (file) => {
+  it.each(DOCUMENTS.emptyDatabase)('R7.7 %s works exactly as written', async (file) => {
     const database = await aDatabase({ migrated: false })
     const stage = await aStage(database)
     await readThrough(file, {
@@ -106,11 +106,11 @@ describe('beside the demo', { timeout: 240_000 }, () => {
     }
   }
 
-  it.each(carriedOut(DOCUMENTS.marts))('R7.7 %s works to the letter', async (file) => {
+  it.each(carriedOut(DOCUMENTS.marts))('R7.7 %s works exactly as written', async (file) => {
     await readThrough(file, await aDemo())
   })
 
-  it.each(carriedOut(DOCUMENTS.demo))('R7.7 %s works to the letter', async (file) => {
+  it.each(carriedOut(DOCUMENTS.demo))('R7.7 %s works exactly as written', async (file) => {
     const stage = file === 'docs/demo.md' ? asPresented(await aDemo()) : await aDemo()
     const server = spawnVitrina(['up'], stage.env, { cwd: stage.folder })
     await server.waitForOutput(/Ctrl-C/)

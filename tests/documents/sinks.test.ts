@@ -18,7 +18,7 @@ async function follow(file: string, instead: Instead, sql?: Stage['sql']) {
 
 const search = await searchServer()
 
-it('R7.7 the guide to Elasticsearch works to the letter', async (context) => {
+it('R7.7 the guide to Elasticsearch works exactly as written', async (context) => {
   if ('missing' in search) return context.skip(search.missing)
   const index = new SearchLab(search.url).name()
   await follow(DOCUMENTS.elasticsearch, [
@@ -31,7 +31,7 @@ it('R7.7 the guide to Elasticsearch works to the letter', async (context) => {
 describe('with ClickHouse', { timeout: 120_000 }, async () => {
   const server = await aClickHouse()
 
-  it('R7.7 its guide works to the letter', async () => {
+  it('R7.7 its guide works exactly as written', async () => {
     const instead: Instead = [['http://etl:password@clickhouse:8123/', `${server.url}/`]]
     await follow(DOCUMENTS.clickhouse, instead, async (sql) =>
       asTable(await server.rows(`${sql} FORMAT TSVWithNames`)),
@@ -42,7 +42,7 @@ describe('with ClickHouse', { timeout: 120_000 }, async () => {
 describe('with S3', { timeout: 120_000 }, async () => {
   const s3 = await startS3()
 
-  it('R7.7 its guide works to the letter', async (context) => {
+  it('R7.7 its guide works exactly as written', async (context) => {
     if ('missing' in s3) return context.skip(s3.missing)
     const instead: Instead = [
       ['marts-of-the-cinema', s3.bucket],

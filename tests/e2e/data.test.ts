@@ -126,7 +126,7 @@ describe('the data of a mart', () => {
     await page.locator('[data-live=live]').waitFor()
     await stand().database.query("UPDATE content.film_work SET title = title || ' (changed)'")
     await run(FILMS)
-    await page.getByText('A run has changed the mart since').waitFor()
+    await page.getByText('A run has changed the mart. Reload to see the changes.').waitFor()
     await profile.getByText('the mart has changed since').waitFor()
     await profile.getByRole('button', { name: 'Compute again' }).click()
     await profile.getByText('the mart has changed since').waitFor({ state: 'detached' })

@@ -24,7 +24,7 @@ describe('the list of pipelines', () => {
     await page.keyboard.press('j')
     await page.keyboard.press('p')
     await page.getByText('film_dim_full: request failed').waitFor()
-    await page.getByText('Nothing is running.').waitFor()
+    await page.getByText('No run is in progress.').waitFor()
     await page.keyboard.press('r')
     await row(page, 'film_dim_full').getByText('succeeded', { exact: true }).waitFor()
     await page.keyboard.press('.')

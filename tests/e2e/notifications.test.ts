@@ -42,7 +42,7 @@ describe('the notifications', () => {
     await dialog.getByText('"Recovered" requires "run failed", "delete brake" or "data too old".').waitFor()
     await dialog.getByRole('checkbox', { name: 'run failed' }).check()
     await dialog.getByRole('textbox', { name: 'Pipelines' }).fill('film_*, genre_dim')
-    await dialog.getByRole('textbox', { name: 'Collect for, seconds' }).fill('0')
+    await dialog.getByRole('textbox', { name: 'Grouping delay, seconds' }).fill('0')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await toast(page, 'Rule failures created.').waitFor()
     const row = page.getByRole('row').filter({ hasText: 'failures' })

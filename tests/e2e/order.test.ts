@@ -73,7 +73,7 @@ describe('the run order', () => {
     const { page } = await browser().visitor()
     await stand().open(page, `/pipelines/${follower}/overview`)
     await page.getByRole('button', { name: 'Run together with others' }).click()
-    await page.getByRole('menuitem', { name: 'Run with upstream' }).click()
+    await page.getByRole('menuitem', { name: 'Run with upstream', exact: true }).click()
     await page.getByText('2 runs requested').waitFor()
     await waitFor(
       async () =>

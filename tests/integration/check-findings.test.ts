@@ -44,7 +44,7 @@ describe('What a check found', () => {
     [count({ max: 30 }), 'The mart has 40 rows, more than 30.', 'больше допустимых 30'],
     [
       count({ usual: 20 }),
-      'The mart has 40 rows; usual are 80.5 (the median of the last 4 results), and 20 % more or fewer are allowed.',
+      'The mart has 40 rows, outside 80.5 ± 20 % (80.5 is the median of the last 4 results).',
       'обычно 80.5',
     ],
   ])('includes what was observed: %o', (definition, message, words) => {
@@ -56,7 +56,7 @@ describe('What a check found', () => {
       ...{ name: 'fresh', type: 'freshness', column: 'at', max_age: '1h', on_failure: 'warn' },
     }
     const text = (message: string) => findingText({ definition, message, observed: 5000 }, 'ru')
-    expect(text('The newest value of at is 2026-01-01 00:00:00+00, 5000 s old; 1h is allowed.')).toContain(
+    expect(text('The newest value of at is 2026-01-01 00:00:00+00, 5000 s old; the limit is 1h.')).toContain(
       '2026-01-01 00:00:00+00, его возраст 5000 с; допустимо 1h',
     )
     expect(text('The mart has no row with a value of at.')).toContain('нет строки')

@@ -43,7 +43,7 @@ describe('a plan that would close a cycle', () => {
       const { code, stderr, stdout } = await vitrina(command[0]!, 'ring.yaml', ...command.slice(1))
       expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: expect.not.stringContaining('✓') })
       expect(stderr).toMatch(
-        /ring\.yaml:7:\d+: source_query: ORDER_CYCLE: The pipelines would follow each other in a circle: ring_a → ring_b → ring_c → ring_a\.\n/,
+        /ring\.yaml:7:\d+: source_query: ORDER_CYCLE: The pipelines would form a cycle: ring_a → ring_b → ring_c → ring_a\.\n/,
       )
       expect(stderr).toContain('nothing was changed')
       expect(await names()).toEqual(before)
@@ -60,14 +60,14 @@ describe('a plan that would close a cycle', () => {
     // The two others are only on the server.
     await file('turn.yaml', files(mart('new', 'analytics.high'), mart('low', 'analytics.new')))
     const turned = await vitrina('apply', 'turn.yaml', '--yes')
-    expect(turned.stderr).toContain('circle: low → middle → high → new → low.')
+    expect(turned.stderr).toContain('cycle: low → middle → high → new → low.')
     await file(
       'self.yaml',
       files(mart('a_new', 'content.genre'), mart('low', 'content.genre', 'after: [high, nope]\n')),
     )
     const named = await vitrina('apply', 'self.yaml', '--yes')
     expect(named.stderr).toMatch(/self\.yaml:\d+:\d+: after: AFTER_UNKNOWN: No pipeline is named "nope"\./)
-    expect(named.stderr).toMatch(/after: ORDER_CYCLE: .*circle: low → middle → high → low\./)
+    expect(named.stderr).toMatch(/after: ORDER_CYCLE: .*cycle: low → middle → high → low\./)
     expect({ turned: turned.code, named: named.code }).toEqual({ turned: 1, named: 1 })
     expect(await names()).toEqual(before)
     expect((await vitrina('diff', 'chain.yaml', '--exit-code')).code).toBe(0)
@@ -150,9 +150,7 @@ describe('a pipeline that the plan deletes', () => {
     // "back" reads "front", and is only on the server.
     await file('front.yaml', mart('front', 'analytics.back'))
     const kept = await vitrina('apply', 'front.yaml', '--yes')
-    expect(kept.stderr).toContain(
-      'ORDER_CYCLE: The pipelines would follow each other in a circle: front → back → front.',
-    )
+    expect(kept.stderr).toContain('ORDER_CYCLE: The pipelines would form a cycle: front → back → front.')
     const pruned = await vitrina('apply', 'front.yaml', '--yes', '--prune')
     expect(pruned.code, pruned.stderr).toBe(0)
     expect(await names()).toEqual(['front'])

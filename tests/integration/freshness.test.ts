@@ -139,7 +139,7 @@ describe('A pipeline with a freshness', () => {
     expect(await freshnessOf(id)).toMatchObject({ budget_seconds: 3, due_at: expect.any(String) })
   })
 
-  it('of one second runs at most four times a second, however seldom a runner looks for work', async () => {
+  it('of one second runs at most four times a second, even if runners poll rarely', async () => {
     const id = await aMart({ freshness: '1s' })
     await aRunner(database, { env: { ...ENV, RUNNER_POLL_INTERVAL_MS: '60000' } })
     await waitFor(async () => (await successes(id)) >= 8, { what: 'eight runs' })
@@ -244,7 +244,7 @@ describe('A breach names its cause:', () => {
     await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
     expect(await causeOf(id)).toMatchObject({
       code: 'NO_RUNNER_FOR_TAGS',
-      detail: 'No runner takes tag gpu.',
+      detail: 'No runner accepts the tag gpu.',
     })
   })
 
@@ -269,7 +269,7 @@ describe('A breach names its cause:', () => {
     await end(id)
     expect(await causeOf(id)).toMatchObject({
       code: 'NO_RUNNER_FOR_TAGS',
-      detail: 'No runner takes tag gpu.',
+      detail: 'No runner accepts the tag gpu.',
     })
     await runner.stop()
     expect((await causeOf(id)).code).toBe('NO_RUNNER')
@@ -303,7 +303,7 @@ describe('A breach names its cause:', () => {
     const cause = await causeOf(id)
     expect(cause).toMatchObject({
       code: 'CONNECTION_LIMIT',
-      detail: expect.stringContaining('1 of 1 runs and parts'),
+      detail: expect.stringContaining('1 of 1 concurrent runs and parts'),
     })
   })
 

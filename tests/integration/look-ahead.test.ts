@@ -85,7 +85,7 @@ it('the end of the next page is looked up while the rows of this one are written
   expect(await contentOf(warehouse, 'analytics.tick')).toEqual(await contentOf(main, 'content.tick'))
 })
 
-it('a column that was changed after that look is found before the next page is read', async () => {
+it('a column that was changed after that lookup is found before the next page is read', async () => {
   const { runId, holder } = await heldInFirstPage()
   await waitFor(async () => /OFFSET 19999 LIMIT 1/.test(await lastRead()), {
     what: 'the session of the source to look up the next page',

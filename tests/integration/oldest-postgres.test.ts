@@ -155,7 +155,7 @@ describe('on PostgreSQL 14', () => {
     })
   })
 
-  it('every GET route answers', async () => {
+  it('every GET route responds', async () => {
     const [main, warehouse] = [await aDatabase({ cinema: true, server }), await aWarehouse()]
     await aRunnerWithTasks(main, warehouse)
     const pipelines = await smokeSet(main, warehouse)

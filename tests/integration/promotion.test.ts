@@ -28,7 +28,7 @@ async function sessionTo(url: string): Promise<Session> {
   return session
 }
 
-it('numbers of transactions mean nothing after a promotion, even before the first checkpoint', async ({
+it('transaction numbers are invalid after a promotion, even before the first checkpoint', async ({
   skip,
 }) => {
   if ('missing' in found) return skip(found.missing)

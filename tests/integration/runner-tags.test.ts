@@ -144,7 +144,7 @@ it('a run that no runner takes is marked and logged, and starts once a runner ta
     },
     { what: 'the line in the log of the run' },
   )
-  expect(line).toEqual({ level: 'warn', message: 'Run cannot start: No runner takes tag heavy.' })
+  expect(line).toEqual({ level: 'warn', message: 'Run cannot start: No runner accepts the tag heavy.' })
   await aRunner(database, { env: { RUNNER_TAGS: 'heavy:1' } })
   expect(await runEnded(database, run)).toMatchObject({ status: 'SUCCESS', stalled_since: null })
 })

@@ -61,7 +61,7 @@ describe('R3.5 a schedule', () => {
     ['15m', 900],
     ['1h30m', 5400],
     ['PT15M', 900],
-  ])('of %s starts with a wait, and then starts runs by itself', async (scheduleInterval, seconds) => {
+  ])('of %s waits first, and then starts runs without a request', async (scheduleInterval, seconds) => {
     const { id } = await aPipeline(database, { scheduleInterval })
     await aRunner(database)
     await waitFor(async () => (await secondsToNext(id)) !== null, { what: 'the first time to be set' })

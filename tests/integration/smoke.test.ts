@@ -125,7 +125,7 @@ describe('npm run smoke on a running installation', TIMEOUT, () => {
     expect(marks, output).toEqual(
       marksBut({ token: '✗', ...Object.fromEntries(skipped.map((name) => [name, '–'])) }),
     )
-    expect(output).toMatch(/refuses the token\.\n +→ .*api-token/)
+    expect(output).toMatch(/rejects the token\.\n +→ .*api-token/)
     expect(code).toBe(1)
   })
 
@@ -180,10 +180,10 @@ describe('npm run smoke', TIMEOUT, () => {
   it('fails when nothing responds, or something else does', async () => {
     const [port] = await freePorts(1)
     const silent = await smoke('--url', await aServer(() => {}), '--token', TOKEN, '--timeout', '0.5')
-    expect(silent.output).toMatch(/✗ server .* did not answer within 0\.5 s/)
+    expect(silent.output).toMatch(/✗ server .* did not respond within 0\.5 s/)
     const stranger = await aServer((_, reply) => reply.end('<h1>It works!</h1>'))
     const foreign = await smoke('--url', stranger, '--token', TOKEN)
-    expect(foreign.output).toMatch(/✗ server .*not as Vitrina does/)
+    expect(foreign.output).toMatch(/✗ server .*not a Vitrina API/)
     const closed = await smoke('--url', `http://127.0.0.1:${port}`, '--token', TOKEN)
     expect(closed.output).toMatch(/✗ server .*cannot be reached: nothing listens there\.\n +→/)
     for (const { code, marks } of [silent, foreign, closed]) {

@@ -173,7 +173,7 @@ function linesWith(program: SpawnedVitrina, traceId: string): string[] {
 }
 
 describe('a run without a traced caller', () => {
-  it('is a trace by itself, found by the id of the run', async () => {
+  it('is a separate trace, found by the id of the run', async () => {
     const { id } = await aPipeline(stand.database, {
       sourceQuery: 'SELECT id, title FROM content.film_work',
       keyColumns: ['id'],

@@ -34,18 +34,18 @@ it.each([
   ['/pipelines', ['Host: a', 'Host: b']],
   ['/nowhere', ['Host: a', 'Host: b']],
   ['/ui/', ['Host: a', 'X-Something: c', 'Host: b']],
-])('answers 400 to %s with %j', async (path, headers) => {
+])('returns 400 for %s with %j', async (path, headers) => {
   const answer = await send([`GET ${path} HTTP/1.1`, ...headers, 'Connection: close'])
   expect(answer).toMatch(/^HTTP\/1\.1 400 /)
   expect(answer).toContain('more than one Host header')
 })
 
-it('answers a request with one, whatever values look like a header', async () => {
+it('accepts a request with one, even if values look like a header', async () => {
   const answer = await send(['GET /health HTTP/1.1', 'Host: a', 'X-Name: Host', 'Connection: close'])
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-it('answers 400 to two of them where a runner serves its metrics', async () => {
+it('returns 400 for two of them where a runner serves its metrics', async () => {
   const meter = createMeter({ version: 'test' })
   const metrics = await serveMetrics(meter, { host: '127.0.0.1', port: 0, isReady: () => true })
   onTestFinished(() => metrics.close())

@@ -108,7 +108,7 @@ describe('a rule for notifications in a file of a pull request', () => {
     expect(mistakes[0]?.message).toContain('more than 16 MiB')
   })
 
-  it('has fields of its own only', async () => {
+  it('rejects names that every JavaScript object inherits', async () => {
     for (const line of ['__proto__: {channel: x}', 'constructor: x', 'toString: x']) {
       const { mistakes } = await read(`  - name: a\n    ${line}\n`)
       expect(mistakes.map(({ message }) => message).join(), line).toMatch(/unknown field/)

@@ -163,7 +163,7 @@ describe('checks at the same time', () => {
     expect([silent.most(), statuses]).toEqual([1, statuses.map(() => 200)])
   })
 
-  it('include rows and profiles of marts, and evaluations of data checks in slots of their own', async () => {
+  it('include rows and profiles of marts, and evaluations of data checks in separate slots', async () => {
     const { id } = await aPipeline(database, { targetConnection: 'silent' })
     const check = { name: 'titled', type: 'not_null', column: 'title', on_failure: 'warn' }
     await database.query('UPDATE etl.etl_pipelines SET checks = $2 WHERE id = $1', [
@@ -191,7 +191,7 @@ describe('checks at the same time', () => {
     expect((await Promise.all(busy)).map(({ statusCode }) => statusCode)).not.toContain(429)
   })
 
-  it('include changes of pipelines, in slots of their own', async () => {
+  it('include changes of pipelines, in separate slots', async () => {
     const { id } = await aPipeline(database)
     // Otherwise the API would look up at its start what the pipelines read.
     await database.query(

@@ -104,7 +104,7 @@ describe('a task function', () => {
       }
     })
 
-  it('in a namespace of its own reads neither environment nor memory of the processes of Vitrina', async (context) => {
+  it('in its own namespace reads neither environment nor memory of the processes of Vitrina', async (context) => {
     if (!canUnshare()) return context.skip('user namespaces are not available here')
     const attack = await anAttack(['up'], { VITRINA_TASK_ISOLATION: 'required' })
     for (const look of [looksDuringARun, looksDuringAValidation]) {

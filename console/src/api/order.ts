@@ -4,7 +4,7 @@ import type { OrderGraph } from './wire.js'
 
 export const ORDER_KEY = ['order'] as const
 
-/** Which pipelines follow which, and what is due. Events trigger another request. */
+/** The run order of pipelines, and which ones are due. Events trigger another request. */
 export const orderQuery = queryOptions({
   queryKey: ORDER_KEY,
   queryFn: ({ signal }): Promise<OrderGraph> => ask(api.GET('/graph', { signal })),

@@ -47,7 +47,7 @@ export function checkpointQuery(id: string) {
   })
 }
 
-/** Time passes without an event: it is asked again. */
+/** Freshness changes with time, without an event, so it is requested again. */
 const FRESHNESS_EVERY_MS = 5_000
 
 export function freshnessQuery(id: string) {

@@ -39,7 +39,7 @@ export const shared = defineTexts(
       atMost: (limit: string) => `at most ${limit} old`,
       none: 'no schedule',
     },
-    mayBe: (limit: string) => `May be ${limit} old at most.`,
+    mayBe: (limit: string) => `The limit is ${limit}.`,
     rows: (n: number) => pluralEn(n, '# row', '# rows'),
     runs: (n: number) => pluralEn(n, '# run', '# runs'),
     lastRuns: (n: number, failed: number) =>
@@ -115,7 +115,7 @@ export const shared = defineTexts(
       atMost: (limit: string) => `не старше ${limit}`,
       none: 'без расписания',
     },
-    mayBe: (limit: string) => `Не старше ${limit}.`,
+    mayBe: (limit: string) => `Допустимый возраст: ${limit}.`,
     rows: (n: number) => pluralRu(n, '# строка', '# строки', '# строк'),
     runs: (n: number) => pluralRu(n, '# запуск', '# запуска', '# запусков'),
     lastRuns: (n: number, failed: number) =>

@@ -173,7 +173,7 @@ describe('the next run of a line', () => {
   const about = { seq: 1, at: '2026-11-15T13:00:00Z', pipeline_id: 'p1', run_id: null, name: 'film_dim' }
   const next_run_at = '2026-11-15T13:15:00Z'
 
-  it('comes with the run that a schedule requested, and by itself', () => {
+  it('comes with the run that a schedule requested, and with its own event', () => {
     const line = { ...LINE, next_run_at: '2026-11-15T13:00:00Z' }
     const asked = {
       ...about,

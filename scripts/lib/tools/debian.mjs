@@ -12,7 +12,7 @@ const runs = (file, ...args) =>
     () => false,
   )
 
-/** What tests run that is neither ours nor from npm: a package, and whether the machine has what it brings. */
+/** Programs that tests need and npm does not provide: the Debian package, and whether its files are installed. */
 const PACKAGES = [
   [
     'chromium-headless-shell',
@@ -58,7 +58,7 @@ export const debian = {
   async install() {
     const packages = await missingPackages()
     await apt('update')
-    // One by one when they do not go together: what one release lacks must not cost the others.
+    // One by one if installing them together fails: a package that this release lacks must not prevent the others.
     await apt('install', ...packages).catch(async () => {
       const failed = []
       for (const name of packages)

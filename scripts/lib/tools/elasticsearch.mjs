@@ -12,7 +12,7 @@ const ARTIFACT = `org.elasticsearch.distribution.integ-test-zip:elasticsearch:${
 const UNPACK = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack'
 const PLUGIN = 'plugins/email-analysis'
 const PLUGIN_SOURCE = join(ROOT, 'tests/support/elasticsearch-plugin/EmailAnalysis.java')
-const NO_JAVA = 'there is no Java 17 or newer'
+const NO_JAVA = 'Java 17 or newer was not found'
 
 export const elasticsearch = {
   name: `Elasticsearch ${VERSION}`,

@@ -9,7 +9,10 @@ import { must } from './must.mjs'
 const PACKAGES = ['pyspark==4.3.0', 'psycopg[binary]==3.3.8']
 const folder = () => join(cacheFolder(), `spark-${PACKAGES.join('-').replace(/[^\w.]+/g, '-')}`)
 
-/** Installed once for all checkouts on this machine. Answers its Python and its home, and fails plainly if it cannot. */
+/**
+ * Installed once for all checkouts on this machine. Returns its Python and its home, or throws an error that explains
+ * what is missing.
+ */
 export async function ensureSpark() {
   const java = await findJava()
   if (java === null)

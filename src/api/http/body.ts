@@ -38,7 +38,7 @@ const MAX_DEPTH = 32
 /** More than a thousand pipelines have together. Each unknown field costs a message, and 16 MiB have room for millions. */
 const MAX_VALUES = 200_000
 
-/** Why a body is not read: what it would cost, whatever is in it. Null: it is read. */
+/** Why a body is rejected before its fields are read: it would cost too much. Null: it is accepted. */
 function refusalOf(json: string): Error | null {
   let depth = 0
   let values = 0

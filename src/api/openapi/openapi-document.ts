@@ -56,7 +56,7 @@ export const problemWire = z
     type: z.string().describe('A URN that identifies the type of problem.'),
     title: z.string().describe('The meaning of the code.'),
     status: z.int().describe('The HTTP status.'),
-    detail: z.string().describe('What happened, with the facts.'),
+    detail: z.string().describe('A sentence with the facts of this error.'),
     instance: z.string().describe('The requested path.'),
     code: z.string().describe('A stable code for programs.'),
     vtr: z.string().describe('The number of the code in the error reference.'),

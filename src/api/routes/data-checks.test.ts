@@ -289,7 +289,7 @@ describe('the checks of a pipeline', () => {
     [
       'numbers, although rows would be set aside',
       reversed({ column: 'rating', min: 10, max: 0, on_failure: 'quarantine' }),
-      'so that no row passes',
+      'so no row can pass',
     ],
     ['text', reversed({ column: 'title', min: 'b', max: 'a' }), 'min b is greater than max a'],
     [

@@ -29,7 +29,7 @@ export function historyRoutes(app: Api, history: HistoryService, downloads: Down
     {
       config: rule('admin', {
         tag: 'access',
-        summary: 'List who changed what, newest first. Entries are immutable.',
+        summary: 'List the entries of the audit log, newest first. Entries are immutable.',
       }),
       schema: { querystring: listAuditQuery, response: { 200: auditPage } },
     },
@@ -45,7 +45,7 @@ export function historyRoutes(app: Api, history: HistoryService, downloads: Down
     {
       config: rule('admin', {
         tag: 'access',
-        summary: 'Export the whole audit as CSV, newest first.',
+        summary: 'Export the whole audit log as CSV, newest first.',
         media: 'text/csv',
       }),
       schema: { querystring: auditCsvQuery },

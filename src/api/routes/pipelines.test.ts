@@ -122,7 +122,7 @@ describe('GET /pipelines', () => {
     const { current_run } = (await api.get(`/pipelines/${id}/status`)).json()
     expect(current_run.waiting).toEqual({
       code: 'NO_RUNNER_FOR_TAGS',
-      detail: 'No runner takes tag heavy.',
+      detail: 'No runner accepts the tag heavy.',
       hint: expect.stringContaining('RUNNER_TAGS'),
     })
     expect((await api.get(`/runs/${current_run.id}`)).json().waiting).toEqual(current_run.waiting)

@@ -39,7 +39,7 @@ export const checkStateWire = z
     failed_rows: failedRows,
     sample: z.array(z.string()).describe('Keys of rows that failed, at most five.'),
     observed,
-    message: z.string().describe('What is wrong. Empty: nothing.'),
+    message: z.string().describe('The problem. Empty: none.'),
     run_id: ofRun,
     checked_at: checkedAt,
     duration_ms: z.number().nullable().describe('How long it took, over all batches. null: no result yet.'),

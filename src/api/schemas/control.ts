@@ -112,7 +112,7 @@ export const statusWire = z
     enabled: z.boolean().describe('Runners run only enabled pipelines.'),
     current_run: runWire.nullable().describe('The run that is requested or in progress.'),
     last_run: runWire.nullable().describe('The last run that ended.'),
-    due: dueWire.nullable().describe('Why it has to run although no run was requested. null: it does not.'),
+    due: dueWire.nullable().describe('Why a run is due although none was requested. null: no run is due.'),
     group: groupWire,
     lag: z
       .object({ seconds_since_success: z.number().describe('Time since the last success.') })

@@ -12,7 +12,7 @@ import { toWire } from './to-wire.js'
 
 /** What the sentence of a cause is made of: which of these are given depends on the code. */
 const causeFacts = {
-  since: z.string().describe('Since when; RUNNER_SILENT: until when its lease is valid.'),
+  since: z.string().describe('When this began; RUNNER_SILENT: when its lease expires.'),
   runner: z.string().describe('The runner.'),
   ahead: z.number().describe('Older requests.'),
   running: z.number().describe('Runs in progress.'),
@@ -28,7 +28,7 @@ const causeFacts = {
   pid: z.number().describe('The session that holds the lock or the checkpoint.'),
   application: z.string().describe('The application name of that session.'),
   table: z.string().describe('The locked table.'),
-  reason: z.string().describe('What holds the checkpoint back.'),
+  reason: z.string().describe('Why the checkpoint is held back.'),
   seconds: z.number().describe('How long the run took, or has taken so far.'),
   share: z.number().describe('The part of the time of its batches, 0 to 1.'),
   finished: z.boolean().describe('Whether that run has ended.'),
@@ -103,7 +103,7 @@ export const freshnessWire = z
       .extend({ age_seconds: z.number().nullable().describe('How long that transaction has been open.') })
       .nullable()
       .describe(
-        'What held the checkpoint back in the last run, so that the next one reads rows again; the data need not be too old. null: nothing.',
+        'Why the checkpoint was held back in the last run, so that the next one reads rows again; this does not mean that the data is too old. null: it was not.',
       ),
   })
   .meta({

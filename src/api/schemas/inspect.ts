@@ -123,8 +123,8 @@ export const validateQuery = z.strictObject({
 export const validationWire = z
   .object({
     valid: z.boolean().describe('Whether a run can start.'),
-    errors: z.array(finding).describe('What prevents it from starting.'),
-    warnings: z.array(finding).describe('What the owner of the pipeline should know.'),
+    errors: z.array(finding).describe('Errors that prevent it from starting.'),
+    warnings: z.array(finding).describe('Warnings for the owner of the pipeline.'),
     columns: z.array(column).describe('The columns of the query with their types.'),
     strategy: z.string().describe('sql_full, sql_incremental, tasks_full or tasks_incremental.'),
     way: z.string().nullable().describe('pushdown, relay or rows: the route of the rows to the target.'),
@@ -209,7 +209,7 @@ export const tablesWire = z.object({
           .describe('In order.'),
       }),
     )
-    .describe('What a query may read, ordered by schema and name.'),
+    .describe('The tables and views that a query may read, ordered by schema and name.'),
   truncated: z.boolean().describe('Whether there are more than listed.'),
 })
 

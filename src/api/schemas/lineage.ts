@@ -101,7 +101,7 @@ export const lineageWire = z
     nodes: z.array(node).describe('Tables, views, marts and the pipelines between them.'),
     edges: z
       .array(z.object({ from: text('The source node.'), to: text('The target node.') }))
-      .describe('What reads and writes what.'),
+      .describe('The edges: which nodes each node reads or writes.'),
     total_nodes: z.number().describe('The total number of nodes.'),
     problems,
   })
@@ -120,7 +120,7 @@ export const pipelineLineageWire = z
           via: maybe('The view that leads there; null: the query names it.'),
         }),
       )
-      .describe('What the query names, and what its views lead to.'),
+      .describe('The tables and views that the query refers to, and those behind its views.'),
     error: problem.nullable().describe('Why the query cannot be analyzed.'),
     open,
     columns: z
@@ -128,7 +128,9 @@ export const pipelineLineageWire = z
         column.extend({
           base: sources
             .nullable()
-            .describe('The same beneath all views. Null: a view on the way cannot be analyzed.'),
+            .describe(
+              'The same with every view resolved to its tables. Null: a view on the way cannot be analyzed.',
+            ),
         }),
       )
       .describe('What it writes.'),

@@ -108,7 +108,7 @@ const suggestedCheck = z.object({
   values: z.array(z.string()).optional().describe('For accepted_values.'),
   min: z.number().optional().describe('For range and row_count.'),
   max: z.number().optional().describe('For range.'),
-  on_failure: z.enum(['warn', 'fail', 'quarantine']).describe('What a failure does.'),
+  on_failure: z.enum(['warn', 'fail', 'quarantine']).describe('The reaction to a failure.'),
 })
 
 export const profileWire = z

@@ -60,7 +60,7 @@ const fields = {
   channel: z.string().min(1).max(63).describe('The name of a configured channel.').meta({ example: 'ops' }),
   quiet_hours: quietHours
     .nullable()
-    .describe('When nothing is sent; events of this time are sent afterwards. null: none.'),
+    .describe('A time of day when nothing is sent; events of this time are sent afterwards. null: none.'),
   group_seconds: seconds(0, HOUR).describe('How long similar events are collected before the first message.'),
   repeat_seconds: seconds(0, DAY).describe(
     'How long further similar events are collected before the next message. Similar: the same event with the same error code.',

@@ -63,7 +63,7 @@ const nodeWire = z.object({
   enabled: z.boolean().describe('Runners run only enabled pipelines.'),
   target: z.string().describe('What it fills.'),
   group: groupWire,
-  due: dueWire.nullable().describe('Why it has to run although no run was requested. null: it does not.'),
+  due: dueWire.nullable().describe('Why a run is due although none was requested. null: no run is due.'),
   last_run: z
     .object({
       id: z.string().describe('The id of the run.'),
@@ -82,7 +82,7 @@ const edgeWire = z.object({
   kind: z
     .enum(['lineage', 'declared'])
     .describe(
-      'lineage: it reads what the first one fills. declared: it names the first one in its field after.',
+      'lineage: it reads a table that the first one fills. declared: its field after lists the first one.',
     ),
   via: z.string().nullable().describe('The table; null: declared.'),
 })
@@ -100,7 +100,7 @@ export const graphWire = z
           detail: z.string().describe('The same as a sentence.'),
         }),
       )
-      .describe('What is not followed, or not published together, although it could be.'),
+      .describe('Pipelines that are not followed, or not published together, although they could be.'),
   })
   .meta({ id: 'OrderGraph' })
 
@@ -153,7 +153,7 @@ export const orderPlanWire = z
     conflicts: z
       .array(
         z.object({
-          name: z.string().describe('The pipeline that would be refused.'),
+          name: z.string().describe('The pipeline that would be rejected.'),
           code: z.enum(['ORDER_CYCLE', 'AFTER_UNKNOWN']).describe('The code of that error.'),
           path: z
             .array(z.string())
@@ -163,7 +163,7 @@ export const orderPlanWire = z
           detail: z.string().describe('The same as a sentence.'),
         }),
       )
-      .describe('Why the changes would be refused. Empty: the order allows them.'),
+      .describe('Why the changes would be rejected. Empty: the order allows them.'),
     order: z
       .array(z.string())
       .describe(

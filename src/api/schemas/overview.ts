@@ -47,7 +47,7 @@ const endedRunWire = z.object({
   rows_read: count('Rows read from the source.'),
   rows_written: count('Rows inserted or updated.'),
   rows_deleted: count('Rows deleted from the mart.'),
-  held_back: heldBackWire.nullable().describe('What prevented its checkpoint from advancing.'),
+  held_back: heldBackWire.nullable().describe('The reason why its checkpoint did not advance.'),
   ...error,
   error_hint: when('How to fix it.'),
 })

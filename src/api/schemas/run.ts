@@ -50,7 +50,7 @@ export const runWire = z
     trigger: z
       .string()
       .describe(
-        'What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison.',
+        'The origin of the request: api, schedule or sql; repair: it repairs the differences found by a comparison.',
       ),
     external_ref: z.string().nullable().describe('The id of this run in an external orchestrator.'),
     cancel_requested: z.boolean().describe('It stops after its current batch.'),
@@ -79,7 +79,7 @@ export const runWire = z
     error: z.string().nullable().describe('What went wrong.'),
     error_code: z.string().nullable().describe('Its code.'),
     error_hint: z.string().nullable().describe('How to fix it.'),
-    held_back: heldBackWire.nullable().describe('What prevents the checkpoint from advancing.'),
+    held_back: heldBackWire.nullable().describe('The reason why the checkpoint does not advance.'),
     waiting: waitingWire
       .nullable()
       .describe('Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed.'),
@@ -153,7 +153,7 @@ const partWire = z
       .nullable()
       .describe('Up to and including this key; null: the last rows, and rows whose key is NULL.'),
     runner_id: z.string().nullable().describe('The runner that works on it, or worked on it last.'),
-    lease_until: z.string().nullable().describe('Until when that runner holds it.'),
+    lease_until: z.string().nullable().describe('When the lease of that runner expires.'),
     attempts: z.number().describe('How often it was claimed.'),
     rows: rows('read from the source'),
     started_at: z.string().nullable().describe('When it was claimed last.'),

@@ -11,9 +11,11 @@ export const identityWire = z.object({
   columns: z.array(z.string()).describe('The columns of the identity.'),
   needed: z.array(z.string()).describe('The columns that are needed to follow a changed row.'),
   is_lossless: z.boolean().describe('Whether every UPDATE and DELETE can be followed.'),
-  statements: z.array(z.string()).describe('What makes it lossless; empty: it is, or nothing does.'),
+  statements: z
+    .array(z.string())
+    .describe('Statements that make it lossless; empty: it is lossless, or no statement makes it so.'),
   reason: z.string().nullable().describe('Why it is not lossless.'),
-  cost: z.string().nullable().describe('What the statements cost.'),
+  cost: z.string().nullable().describe('The cost of the statements.'),
   until: z.string().nullable().describe('What happens until then.'),
 })
 

@@ -15,7 +15,7 @@ const transformWire = z.object({
 
 const transformProblemWire = z.object({
   file: z.string().describe('The file or the folder.'),
-  message: z.string().describe('What is wrong with it.'),
+  message: z.string().describe('The problem.'),
 })
 
 export const transformListWire = z.object({

@@ -6,10 +6,10 @@ const FRESH_MS = 2_000
 const MOST_AT_ONCE = 4
 
 /**
- * Searches the databases of pipelines for what makes their data old, such as the session that a run waits for. Anyone who
- * may read may ask why data is old, and each answer used to open sessions of its own: 200 requests of one viewer took all
- * connections of a server. Requests for the same now share a search, and few run at the same time; a request that gets
- * none says what the meta store knows, which is still true.
+ * Searches the databases of pipelines for what makes their data old, such as the session that a run waits for. Every
+ * viewer may request the cause of old data, and each request used to open its own sessions: 200 requests of one viewer
+ * took all connections of a server. Requests for the same pipeline now share a search, and few searches run at the same
+ * time. A request without a search returns what the meta store knows, which is still true.
  */
 export class DatabaseSearch {
   readonly #found = new Map<string, Promise<unknown>>()

@@ -9,7 +9,7 @@ const POLL_MS = 5_000
 
 /**
  * Delays a response until a run has ended. Woken by the journal, so that waiting requests do not poll. Their number is
- * limited: a viewer could keep 6,000 of them open, each with a connection and queries of its own.
+ * limited: a viewer could keep 6,000 of them open, each with its own connection and queries.
  */
 export class RunWaiter {
   readonly #hub: EventHub

@@ -49,7 +49,7 @@ async function rows(name: string, flags: Flags): Promise<void> {
   printTable(
     page.columns.map((column) => column.name),
     page.rows.map((row) => page.columns.map((column) => row[column.name] ?? null)),
-    filter === undefined ? 'The mart has no rows.' : 'No row of the mart meets the filter.',
+    filter === undefined ? 'The mart has no rows.' : 'No row of the mart matches the filter.',
   )
   if (page.hidden_columns.length > 0)
     detail(`Columns that the login of the API may not read: ${page.hidden_columns.join(', ')}.`)

@@ -44,7 +44,7 @@ export function addRun(pipelines: Command): void {
     .addOption(
       new Option(
         '--with <pipelines>',
-        'also run what it follows (upstream), what follows it (downstream), or both (all), in order',
+        'also run the pipelines that it follows (upstream), those that follow it (downstream), or both (all), in order',
       ).choices(WAVES),
     )
     .option(

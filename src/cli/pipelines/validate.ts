@@ -134,7 +134,7 @@ function printChanges({
       identity === null ? null : `${identity.identity} (${identity.columns.join(', ')})`,
       identity === null ? null : identity.is_lossless ? 'yes' : 'no',
     ]),
-    'The query reads no table.',
+    'The query does not read a table.',
   )
   for (const { table, key_queries } of tables)
     for (const text of key_queries) print(dim(`Key query of ${table}: ${text}`))

@@ -24,7 +24,7 @@ export interface CheckedOrder {
 }
 
 /**
- * Pipelines that would follow each other in a circle once the plan is applied. The server rejects the last of them too,
+ * Pipelines that would form a cycle once the plan is applied. The server rejects the last of them too,
  * but after the others have been changed. A pipeline that is created before the mart that it reads could run, and fail, in
  * between.
  */

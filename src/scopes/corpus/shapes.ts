@@ -360,7 +360,7 @@ export const SHAPES: readonly Shape[] = [
     name: 'global LIMIT',
     key: ['id'],
     sql: `SELECT f.id, count(*) n FROM lab.film f JOIN lab.rating r ON r.film_id = f.id GROUP BY f.id ORDER BY n DESC, f.id LIMIT 100`,
-    expected: '(id: a LIMIT or OFFSET chooses among rows with other values).',
+    expected: '(id: a LIMIT or OFFSET selects among rows with other values).',
   },
   {
     name: 'global rank',

@@ -28,7 +28,8 @@ export const CLICKHOUSE_SETTINGS = {
   },
   CLICKHOUSE_DATABASE: {
     schema: z.string().min(1).optional(),
-    means: 'Database of targets without one (ch:film_dim). Unset: the path of CLICKHOUSE_URL, or default.',
+    means:
+      'Database of targets that do not name one, such as ch:film_dim. Unset: the path of CLICKHOUSE_URL, or default.',
     example: 'analytics',
   },
   ALLOWED_CH_TABLES: {

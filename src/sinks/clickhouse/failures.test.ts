@@ -127,7 +127,7 @@ describe('a failing server (real engine behind a small HTTP server)', () => {
     expect(await kind.version?.(new AbortController().signal)).toMatch(/^\d+\.\d+/)
   })
 
-  it('answers a ping with its version', async () => {
+  it('responds to a ping with its version', async () => {
     expect(await kindFor(server).ping(new AbortController().signal)).toMatch(
       /^ClickHouse \d+\.\d+.* at http:\/\/127/,
     )

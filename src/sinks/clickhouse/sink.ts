@@ -243,7 +243,7 @@ export class ClickHouseSink implements Sink {
     if (fields.length !== this.#codec.key.length + 1 || !/^[0-9a-f]{32}$/.test(digest))
       throw new VitrinaError(
         'SINK_UNAVAILABLE',
-        `ClickHouse broke off while reading ${this.#names.shown()}: ${fields.join(' ').slice(0, 300)}`,
+        `ClickHouse aborted the response while reading ${this.#names.shown()}: ${fields.join(' ').slice(0, 300)}`,
         'Try again; if it persists, check the server log.',
       )
     return { key: this.#codec.keyTexts(fields.slice(0, -1)), digest }

@@ -55,7 +55,7 @@ async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promi
       path: '/_cluster/health',
       target: 'Elasticsearch',
     })
-    return `cluster ${body.cluster_name} answers at ${cluster.client.address} and is ${body.status}`
+    return `cluster ${body.cluster_name} responds at ${cluster.client.address}, status ${body.status}`
   } finally {
     cluster.client.close()
   }

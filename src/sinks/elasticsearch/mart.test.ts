@@ -146,7 +146,7 @@ describe('a mart as an index', () => {
     expect(await sink.summary('a.c.d')).toEqual({ count: 1, min: '2', max: '2' })
   })
 
-  it('refreshes a new index seldom until its first run is through, and as usual from then on', async () => {
+  it('refreshes a new index rarely until its first run is complete, and at the usual interval afterwards', async () => {
     const name = lab.name()
     const state = async () => {
       const found = await lab.call<
@@ -185,7 +185,7 @@ describe('a mart as an index', () => {
 
   it('pings', async () => {
     expect(await elasticsearchKind(lab.url).ping(AbortSignal.timeout(20_000))).toMatch(
-      /^cluster \S+ answers at 127/,
+      /^cluster \S+ responds at 127/,
     )
   })
 })

@@ -345,7 +345,7 @@ function requireWithinLimit({ pipeline }: PartClaim, refused: number): void {
   if (refused <= limit) return
   throw new VitrinaError(
     'ROWS_REFUSED',
-    `${finalTarget(pipeline)} refused ${refused} row${refused === 1 ? '' : 's'} in this run, in several parts, more than quarantine_limit allows (${limit}).`,
+    `${finalTarget(pipeline)} rejected ${refused} row${refused === 1 ? '' : 's'} in this run, in several parts, more than quarantine_limit allows (${limit}).`,
     'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
   )
 }

@@ -63,7 +63,7 @@ export const PART_STATEMENTS = {
   /** A function that ends its process would end one after another. */
   fail_deadly: {
     text: `UPDATE etl.etl_run_parts SET status = 'FAILED', lease_until = NULL, error = jsonb_build_object('code', 'RUNNER_DIED_AGAIN',
-            'message', 'Runners died ' || deaths + 1 || ' times in a row in part ' || part || '.',
+            'message', 'Runners died ' || deaths + 1 || ' times in a row while executing part ' || part || '.',
             'hint', 'Check the log and the memory of the runner; more parallelism makes smaller parts. Then start the run again manually.')
       WHERE status = 'RUNNING' AND lease_until < clock_timestamp() AND deaths + 1 >= ${MAX_DEATHS}`,
     values: [],

@@ -72,7 +72,7 @@ export class ModifiedColumns implements ChangeSource {
           most,
         })
         if (images === null)
-          return { full: 'More rows have changed than are worth following.', tables: new Map(), next }
+          return { full: 'Too many rows have changed to follow each of them.', tables: new Map(), next }
         addImages(tables, relationKey(table.capturedAs), images)
       }
       return { full: null, tables, next }

@@ -101,7 +101,7 @@ export class RowVersions implements ChangeSource {
         most: this.#most,
       })
       if (images === null)
-        return { full: 'More rows have changed than are worth following.', tables: new Map(), next }
+        return { full: 'Too many rows have changed to follow each of them.', tables: new Map(), next }
       addImages(tables, relationKey(capturedAs), images)
     }
     return { full: null, tables, next }

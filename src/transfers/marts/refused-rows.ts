@@ -93,7 +93,7 @@ export class RefusedRows {
     const { columns, name } = table
     return new VitrinaError(
       'ROWS_REFUSED',
-      `${name.schema}.${name.table} refused ${this.#count} row${this.#count === 1 ? '' : 's'} in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${last}.`,
+      `${name.schema}.${name.table} rejected ${this.#count} row${this.#count === 1 ? '' : 's'} in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${last}.`,
       `Compare the columns (${columnList(columns)}) with the constraints and the checks of the mart, or raise quarantine_limit.`,
       cause === undefined ? {} : { cause, sqlstate: sqlstateOf(cause) ?? 'XX000' },
     )

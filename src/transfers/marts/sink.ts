@@ -229,7 +229,7 @@ export class SinkMart implements RowMart {
     if (this.#refusedSoFar > quarantineLimit) {
       throw new VitrinaError(
         'ROWS_REFUSED',
-        `${target} refused ${this.#refusedSoFar} row${this.#refusedSoFar === 1 ? '' : 's'} in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rejected.key}): ${reason}.`,
+        `${target} rejected ${this.#refusedSoFar} row${this.#refusedSoFar === 1 ? '' : 's'} in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rejected.key}): ${reason}.`,
         'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
       )
     }

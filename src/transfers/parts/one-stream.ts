@@ -16,11 +16,10 @@ export async function whyOneStream(
   { pipeline, examined, isParted }: Cuttable,
 ): Promise<string | null> {
   const { facts, trace, order } = examined
-  if (!isParted) return `${finalTarget(pipeline)} takes rows from one runner at a time`
+  if (!isParted) return `${finalTarget(pipeline)} accepts rows from one runner at a time only`
   if (pipeline.mode === 'incremental' && trace === null)
     return `an incremental run reads rows in the order of ${order.columns[0]!.name}, and its checkpoint follows them`
-  if (facts.limits)
-    return 'the query limits the number of rows, and a range of keys would change which they are'
+  if (facts.limits) return 'the query limits the number of rows, so a range of keys would select other rows'
   if (facts.aggregates) return AGAIN
   if (facts.walksIndex) return null
   if (facts.joins) return AGAIN

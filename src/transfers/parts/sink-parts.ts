@@ -17,7 +17,7 @@ export class SinkParts implements PartedMart {
   pass(replaces: boolean): MartPass {
     return {
       into: null,
-      // What is gathered for a replacement has a name of its own in each attempt.
+      // The rows for a replacement are gathered under a different name in each attempt.
       waitsForLeases: !replaces && !this.#parting.refusesLate,
       prepare: async () => {},
       begin: (id) => this.#begin(id, replaces),

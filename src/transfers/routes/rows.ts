@@ -39,7 +39,7 @@ export class RowsRoute implements Route<RowBatch> {
   }
 
   async changes({ selection, scopes }: AffectedRows): Promise<Recomputed<RowBatch>> {
-    if (scopes === null) throw new Error('A mart that takes rows is not rebuilt at once.')
+    if (scopes === null) throw new Error('This kind of mart cannot be rebuilt in one step.')
     const { source, claim } = this.#attempt
     const kept: TextValues[] = []
     const reader = this.#ahead(await SpoolReader.of(source, selection))

@@ -230,7 +230,7 @@ export class ChangedRows<Rows> implements Step {
     )
     if (choice.way === 'full')
       return this.#everyRowOf(
-        `The planner expects that to cost less than the rows of ${scopes[0]!.length} changed values of (${names.join(', ')}).`,
+        `The planner expects this to cost less than computing the rows of ${scopes[0]!.length} changed values of (${names.join(', ')}).`,
       )
     const text = recomputeText(trace, choice.way, scopes)
     return { selection: this.#ordered(text), scopes: { columns: trace.scope, values: scopes } }

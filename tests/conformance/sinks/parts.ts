@@ -90,7 +90,9 @@ export function partPromises(suite: PartsSuite): void {
     if (isParted) expect(found).toEqual([])
     else
       expect(found).toEqual([
-        expect.stringMatching(/^Runs are not cut into parts: .+ takes rows from one runner at a time\.$/),
+        expect.stringMatching(
+          /^Runs are not cut into parts: .+ accepts rows from one runner at a time only\.$/,
+        ),
       ])
   })
 

@@ -51,7 +51,7 @@ export const inspectionTexts = defineTexts(
     scanRows: (rows: string) => `~${rows} rows`,
     noIndex: (table: string) =>
       `No index of ${table} starts with the incremental key: every run scans the whole table to find new rows.`,
-    changes: 'How changes are followed',
+    changes: 'Change tracking',
     scope: (columns: string) => `A change recomputes the rows with the same ${columns}.`,
     followed: (columns: string) => `Followed columns: ${columns}.`,
     tracedAt: (one: string, all: string) => `one changed row costs about ${one}, the whole query ${all}.`,
@@ -117,7 +117,7 @@ export const inspectionTexts = defineTexts(
     scanRows: (rows: string) => `~${rows} строк`,
     noIndex: (table: string) =>
       `Ни один индекс ${table} не начинается с инкрементального ключа: каждый запуск сканирует всю таблицу, чтобы найти новые строки.`,
-    changes: 'Как отслеживаются изменения',
+    changes: 'Отслеживание изменений',
     scope: (columns: string) => `Изменение пересчитывает строки с тем же значением ${columns}.`,
     followed: (columns: string) => `Отслеживаемые столбцы: ${columns}.`,
     tracedAt: (one: string, all: string) =>

@@ -80,7 +80,7 @@ function countSentences(
   message: string,
 ): Sentence[] {
   const [, middle = '', results = ''] =
-    /usual are ([\d.]+) \(the median of the last (\d+) results\)/.exec(message) ?? []
+    /\(([\d.]+) is the median of the last (\d+) results\)/.exec(message) ?? []
   return [
     {
       en: `The mart has ${rows} rows, fewer than ${min}.`,
@@ -91,7 +91,7 @@ function countSentences(
       ru: `Строк в витрине: ${rows}, больше допустимых ${max}.`,
     },
     {
-      en: `The mart has ${rows} rows; usual are ${middle} (the median of the last ${results} results), and ${usual} % more or fewer are allowed.`,
+      en: `The mart has ${rows} rows, outside ${middle} ± ${usual} % (${middle} is the median of the last ${results} results).`,
       ru: `Строк в витрине: ${rows}; обычно ${middle} (медиана последних результатов: ${results}), допустимое отклонение — ${usual} %.`,
     },
   ]
@@ -108,7 +108,7 @@ function freshnessSentences(
       ru: `В витрине нет строки со значением ${column}.`,
     },
     {
-      en: `The newest value of ${column} is ${newest}, ${age} s old; ${max_age} is allowed.`,
+      en: `The newest value of ${column} is ${newest}, ${age} s old; the limit is ${max_age}.`,
       ru: `Самое новое значение ${column} — ${newest}, его возраст ${age} с; допустимо ${max_age}.`,
     },
   ]

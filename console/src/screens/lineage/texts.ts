@@ -71,7 +71,7 @@ export const lineageTexts = defineTexts(
     sourceColumn: 'source column',
     empty: {
       title: 'No lineage yet',
-      text: 'Lineage shows which tables feed which pipelines and marts. It is derived from the SQL of your pipelines; you declare nothing.',
+      text: 'Lineage shows which tables feed which pipelines and marts. It is derived from the SQL of your pipelines; you do not declare it.',
       action: 'New pipeline',
     },
     gone: {

@@ -61,6 +61,6 @@ export const LineageViewProvider = View.Provider
 
 export function useView(): LineageView {
   const view = useContext(View)
-  if (view === null) throw new Error('There is no lineage around this.')
+  if (view === null) throw new Error('This node has no lineage.')
   return view
 }

@@ -3,10 +3,10 @@ import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 export const orderTexts = defineTexts(
   {
     title: 'Run order',
-    intro: 'A pipeline runs after those that fill the tables it reads have changed rows.',
-    graph: 'Run order: what runs first is on the left',
-    list: 'Pipelines that follow no other and are not followed',
-    alone: 'On their own',
+    intro: 'A pipeline runs after the pipelines that fill its source tables have changed rows.',
+    graph: 'Run order, from left to right',
+    list: 'Pipelines without upstream or downstream pipelines',
+    alone: 'Independent',
     follows: (names: string) => `follows ${names}`,
     open: (name: string) => `Open ${name}`,
     due: 'due',
@@ -30,8 +30,8 @@ export const orderTexts = defineTexts(
     disabled: 'disabled',
     never: 'never run',
     wrote: (n: number) => pluralEn(n, '# row changed', '# rows changed'),
-    unknownName: (name: string) => `after names "${name}", which does not exist.`,
-    cycle: (table: string) => `${table} is not followed: the pipelines would follow each other in a circle.`,
+    unknownName: (name: string) => `The field after refers to "${name}", which does not exist.`,
+    cycle: (table: string) => `${table} is ignored: following it would create a cycle.`,
     apart: (table: string) =>
       `${table} is read over another connection or for transforms: the pipeline runs after its group, not in it.`,
     together: (names: string) => `published with ${names}`,
@@ -39,15 +39,15 @@ export const orderTexts = defineTexts(
       `Shown as a list: ${n} pipelines exceed the graph limit of ${most}.`,
     empty: {
       title: 'No pipelines yet',
-      text: 'The order of pipelines is read from their queries; you declare nothing.',
+      text: 'The run order is derived from the queries of your pipelines; you do not declare it.',
     },
   },
   {
     title: 'Порядок запусков',
     intro: 'Пайплайн запускается после того, как пайплайны, наполняющие его источники, изменили строки.',
-    graph: 'Порядок запусков: слева то, что запускается раньше',
+    graph: 'Порядок запусков, слева направо',
     list: 'Пайплайны, не связанные с другими',
-    alone: 'Сами по себе',
+    alone: 'Независимые',
     follows: (names: string) => `следует за ${names}`,
     open: (name: string) => `Открыть ${name}`,
     due: 'ждёт запуска',
@@ -72,7 +72,7 @@ export const orderTexts = defineTexts(
     never: 'не запускался',
     wrote: (n: number) => pluralRu(n, 'изменена # строка', 'изменены # строки', 'изменено # строк'),
     unknownName: (name: string) => `В поле after указан «${name}», такого пайплайна нет.`,
-    cycle: (table: string) => `${table} не учитывается: пайплайны следовали бы друг за другом по кругу.`,
+    cycle: (table: string) => `${table} не учитывается: иначе возник бы цикл.`,
     apart: (table: string) =>
       `${table} читается через другое подключение или для преобразований: пайплайн запускается после своей группы, а не в ней.`,
     together: (names: string) => `публикуется вместе с ${names}`,

@@ -21,7 +21,7 @@ export const overviewTexts = defineTexts(
       rate: (rate: string) => `${rate} rows/s`,
       longest: (age: string) => `longest wait ${age}`,
       nothing: 'none',
-      marts: (n: number) => pluralEn(n, 'of # mart that must be on time', 'of # marts that must be on time'),
+      marts: (n: number) => pluralEn(n, 'of # mart with a deadline', 'of # marts with a deadline'),
       pipelines: (n: number) => pluralEn(n, 'of # pipeline', 'of # pipelines'),
       rowsOf: (n: number) => pluralEn(n, 'rows of # pipeline', 'rows of # pipelines'),
       noRows: 'no rows',

@@ -40,8 +40,8 @@ export const qualityTexts = defineTexts(
     undecided: (n: number) =>
       pluralEn(
         n,
-        '# of them may be drift; the next run will show.',
-        '# of them may be drift; the next run will show.',
+        '# of them may be drift. Run the pipeline, then compare again.',
+        '# of them may be drift. Run the pipeline, then compare again.',
       ),
     keys: (shown: number, all: number) => (shown === all ? 'Keys' : `Keys (first ${shown} of ${all})`),
     repair: (n: number) => pluralEn(n, 'Repair # row…', 'Repair # rows…'),
@@ -115,9 +115,9 @@ export const qualityTexts = defineTexts(
     undecided: (n: number) =>
       pluralRu(
         n,
-        '# из них может быть расхождением; покажет следующий запуск.',
-        '# из них могут быть расхождением; покажет следующий запуск.',
-        '# из них могут быть расхождением; покажет следующий запуск.',
+        '# из них может быть расхождением. Запустите пайплайн и сравните ещё раз.',
+        '# из них могут быть расхождением. Запустите пайплайн и сравните ещё раз.',
+        '# из них могут быть расхождением. Запустите пайплайн и сравните ещё раз.',
       ),
     keys: (shown: number, all: number) => (shown === all ? 'Ключи' : `Ключи (первые ${shown} из ${all})`),
     repair: (n: number) => pluralRu(n, 'Исправить # строку…', 'Исправить # строки…', 'Исправить # строк…'),

@@ -19,7 +19,7 @@ const causesEn: Readonly<Record<Code, string>> = {
   CAPTURE_FAILING: 'Changes of the source cannot be read',
   CAPTURE_STOPPED: 'No runner reads the changes of the source',
   NO_RUNNER: 'No runner is alive',
-  NO_RUNNER_FOR_TAGS: 'No runner takes the tags of the pipeline',
+  NO_RUNNER_FOR_TAGS: 'No runner accepts the tags of the pipeline',
   CONNECTION_LIMIT: 'A connection has reached its limit of runs',
   UPSTREAM: 'A mart that it reads is too old',
   LOCK: 'The run waits for a lock',
@@ -49,7 +49,7 @@ const causesRu: Readonly<Record<Code, string>> = {
   CAPTURE_FAILING: 'Не удаётся прочитать изменения источника',
   CAPTURE_STOPPED: 'Ни один раннер не читает изменения источника',
   NO_RUNNER: 'Нет работающих раннеров',
-  NO_RUNNER_FOR_TAGS: 'Ни один раннер не берёт теги пайплайна',
+  NO_RUNNER_FOR_TAGS: 'Ни один раннер не принимает теги пайплайна',
   CONNECTION_LIMIT: 'Достигнут предел запусков на подключение',
   UPSTREAM: 'Устарела витрина, которую он читает',
   LOCK: 'Запуск ждёт блокировки',
@@ -108,7 +108,7 @@ const detailsEn: Details = {
   QUEUE: ({ since, running, ahead }) =>
     `The run has waited for a free slot${sinceEn(since)}: ${pluralEn(running, '# run is', '# runs are')} in progress, and ${pluralEn(ahead, '# request is', '# requests are')} older.`,
   RUNNER_SILENT: ({ runner, since }) =>
-    `The runner ${runner} that holds the run does not respond; its lease ends at ${since}.`,
+    `The runner ${runner} that holds the run does not respond; its lease expires at ${since}.`,
   FAILED: ({ errorCode, error }) => `The last run failed with ${errorCode}${error}`,
   BRAKE: ({ error }) => `The last run was stopped by the delete brake${error}`,
   QUARANTINE: ({ error }) => `The last run quarantined more rows than quarantine_limit allows${error}`,
@@ -119,12 +119,12 @@ const detailsEn: Details = {
   NO_RUNNER: () => 'No runner has sent a heartbeat within the last 15 seconds.',
   NO_RUNNER_FOR_TAGS: ({ tags, tagCount }) =>
     tagCount === 0
-      ? 'No runner takes pipelines without tags.'
+      ? 'No runner accepts pipelines without tags.'
       : tagCount === 1
-        ? `No runner takes tag ${tags}.`
-        : `No runner takes the tags ${tags} together.`,
+        ? `No runner accepts the tag ${tags}.`
+        : `No runner accepts the tags ${tags} together.`,
   CONNECTION_LIMIT: ({ connection, runs, limit }) =>
-    `Connection ${connection} has ${runs} of ${limit} runs and parts at once.`,
+    `Connection ${connection} is at its limit: ${runs} of ${limit} concurrent runs and parts.`,
   UPSTREAM: () => 'Its data is too old.',
   LOCK: ({ isTarget, table, pid, application, since }) =>
     `The run waits for a lock${table === '' ? '' : ` on ${table}`} in the ${isTarget ? 'target' : 'source'} database, held by session ${pid}${inParentheses(application)}${since === '' ? '' : `, whose transaction began at ${since}`}.`,
@@ -137,7 +137,7 @@ const detailsEn: Details = {
   SLOW_CHECKPOINT: slowEn('checkpoints'),
   SLOW_FIRST_BATCH: ({ took }) =>
     `The run has been in progress for ${took} and has not committed a batch yet.`,
-  SLOW_RUN: ({ took }) => `The last run took ${took}, and the next one is due.`,
+  SLOW_RUN: ({ took }) => `The last run took ${took}, and the next one is already due.`,
 }
 
 const tookRu = ({ isFinished, took }: ShownFacts) =>
@@ -167,10 +167,10 @@ const detailsRu: Details = {
   NO_RUNNER: () => 'За последние 15 секунд не было сигнала ни от одного раннера.',
   NO_RUNNER_FOR_TAGS: ({ tags, tagCount }) =>
     tagCount === 0
-      ? 'Ни один раннер не берёт пайплайны без тегов.'
+      ? 'Ни один раннер не принимает пайплайны без тегов.'
       : tagCount === 1
-        ? `Ни один раннер не берёт тег ${tags}.`
-        : `Ни один раннер не берёт теги ${tags} вместе.`,
+        ? `Ни один раннер не принимает тег ${tags}.`
+        : `Ни один раннер не принимает теги ${tags} вместе.`,
   CONNECTION_LIMIT: ({ connection, runs, limit }) =>
     `На подключении ${connection} одновременных запусков и частей: ${runs} из ${limit}.`,
   UPSTREAM: () => 'Его данные устарели.',
@@ -191,18 +191,18 @@ const hintsEn: Hints = {
   DISABLED: () => 'Enable it.',
   PAUSED: () => 'Run it to resume.',
   PAUSING: () => 'Run it again when it is paused.',
-  NEVER_RUN: () => 'It is due: a runner requests its run within seconds.',
+  NEVER_RUN: () => 'The pipeline is due: a runner requests a run within seconds.',
   CANCELLED: () =>
     'Run it again, or wait: the next run is requested one freshness period after it was cancelled.',
   QUEUE: () => 'Start more runners or raise RUNNER_CONCURRENCY.',
   RUNNER_SILENT: () =>
-    'Another runner continues the run when the lease has ended. Check the host of that runner.',
+    'Another runner resumes the run when the lease expires. Check the host of that runner.',
   FAILED: () => 'Fix the cause and run the pipeline again.',
   BRAKE: () => 'Check the source, then raise delete_brake for one run.',
   QUARANTINE: () => 'Fix the rows or raise quarantine_limit.',
-  RETRYING: () => 'Fix the cause; the run continues by itself.',
+  RETRYING: () => 'Fix the cause; the run then continues automatically.',
   CONNECTION_LOST: () =>
-    'Check that the database is reachable from the runners; the run continues by itself.',
+    'Check that the database is reachable from the runners; the run then continues automatically.',
   CAPTURE_FAILING: () => 'Check the source on the Sources page.',
   CAPTURE_STOPPED: () => 'Check the source on the Sources page, and start a runner that can connect to it.',
   NO_RUNNER: () => 'Start one with "vitrina runner".',
@@ -210,8 +210,8 @@ const hintsEn: Hints = {
     'Start a runner whose RUNNER_TAGS has slots for it, or change the tags of the pipeline.',
   CONNECTION_LIMIT: () => 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
   UPSTREAM: (upstream) => `Check the runs of ${upstream}.`,
-  LOCK: () => 'End that transaction; the run continues by itself.',
-  HELD_BACK: () => 'End that transaction on the source: every run reads the rows after it again until then.',
+  LOCK: () => 'End that transaction; the run then continues automatically.',
+  HELD_BACK: () => 'End that transaction on the source. Until then, every run reads the rows after it again.',
   FIRST_LOAD: () => 'Wait until it finishes; parallelism speeds up the first load of a large table.',
   SLOW_READ: () =>
     'Check the query plan under Validation on the Overview tab; capture xmin or wal reads only what changed.',

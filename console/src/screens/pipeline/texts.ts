@@ -86,7 +86,7 @@ export const pipelineTexts = defineTexts(
     nextFromStart: 'Reads all rows of the query in key order and stores a checkpoint after each batch.',
     nextFrom: (column: string, value: string) => `Reads rows whose ${column} is greater than ${value}.`,
     nextWal:
-      'Applies the commits of the source since the last run, deleted rows included. The first run reads all rows.',
+      'Applies the commits of the source since the last run, including deleted rows. The first run reads all rows.',
     nextXmin: 'Reads rows whose version changed since the last run started. The first run reads all rows.',
     runsTitle: 'Runs of this pipeline',
     runCols: {

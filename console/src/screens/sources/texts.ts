@@ -16,7 +16,7 @@ export const sourcesTexts = defineTexts(
       unused: 'No pipeline has run yet. Prepare the database, then run one:',
     },
     lag: 'Not captured yet',
-    held: 'WAL kept on the source',
+    held: 'WAL retained on the source',
     upto: 'Captured up to',
     runner: 'Runner',
     slot: 'Slot and publication',
@@ -41,12 +41,12 @@ export const sourcesTexts = defineTexts(
     pipeline: 'Pipeline',
     behind: 'Behind the log',
     position: 'Position',
-    moved: 'Moved',
+    moved: 'Updated',
     live: 'live',
     compares: 'next run compares everything',
     empty: {
       title: 'No sources are captured',
-      text: 'A source appears here when a pipeline has capture wal: its changes are then read from the write-ahead log of the database, deleted rows included.',
+      text: 'A source appears here when a pipeline uses capture wal. Its changes, including deleted rows, are then read from the write-ahead log of the database.',
     },
   },
   {
@@ -100,7 +100,7 @@ export const sourcesTexts = defineTexts(
     compares: 'следующий запуск сверит всё',
     empty: {
       title: 'Изменения источников не читаются',
-      text: 'Источник появится здесь, когда у пайплайна будет захват wal: изменения читаются из журнала предзаписи базы данных, включая удалённые строки.',
+      text: 'Источник появится здесь, когда пайплайн начнёт использовать захват wal. Изменения, включая удаление строк, читаются из журнала предзаписи базы данных.',
     },
   },
 )

@@ -20,8 +20,8 @@ export const dataTexts = defineTexts(
     shown: (n: number, all: string) => `${pluralEn(n, '# row', '# rows')} shown, about ${all} in the mart.`,
     all: (n: number) => `${pluralEn(n, '# row', '# rows')}: the whole mart.`,
     found: (n: number) => `${pluralEn(n, '# row matches', '# rows match')} the filter.`,
-    hidden: (names: string) => `Not readable for the API: ${names}.`,
-    changed: 'A run has changed the mart since: reload to see it.',
+    hidden: (names: string) => `The API cannot read these columns: ${names}.`,
+    changed: 'A run has changed the mart. Reload to see the changes.',
     missing: {
       title: 'The mart does not exist yet',
       text: 'The first run of the pipeline creates it. Its rows and a profile of its columns are then shown here.',
@@ -60,10 +60,10 @@ export const dataTexts = defineTexts(
     sample: 'Sample:',
     checks: 'Suggested checks',
     checksWhat:
-      'The mart passes these checks now. Add them, and remove those that are not rules before you save.',
-    noChecks: 'None: the mart has too few rows to derive rules from.',
+      'The mart passes these checks now. Add them, then remove the ones that hold only by chance before you save.',
+    noChecks: 'No suggestions: the mart has too few rows.',
     addChecks: 'Add to the pipeline',
-    allAdded: 'All of them are in the pipeline.',
+    allAdded: 'All suggestions have been added.',
     copyYaml: 'Copy as YAML',
     copyJson: 'Copy as JSON',
     copied: 'Copied',
@@ -89,7 +89,7 @@ export const dataTexts = defineTexts(
     all: (n: number) => `${pluralRu(n, '# строка', '# строки', '# строк')}: вся витрина.`,
     found: (n: number) =>
       `${pluralRu(n, 'Под фильтр подходит # строка', 'Под фильтр подходят # строки', 'Под фильтр подходит # строк')}.`,
-    hidden: (names: string) => `API не может прочитать: ${names}.`,
+    hidden: (names: string) => `API не может прочитать столбцы: ${names}.`,
     changed: 'Запуск изменил витрину: обновите, чтобы увидеть изменения.',
     missing: {
       title: 'Витрины ещё нет',
@@ -135,10 +135,10 @@ export const dataTexts = defineTexts(
     sample: 'Примеры:',
     checks: 'Предлагаемые проверки',
     checksWhat:
-      'Сейчас витрина проходит эти проверки. Добавьте их, а перед сохранением уберите те, что не являются правилами.',
-    noChecks: 'Нет: в витрине слишком мало строк, чтобы предлагать правила.',
+      'Сейчас витрина проходит эти проверки. Добавьте их, а перед сохранением уберите те, что выполняются случайно.',
+    noChecks: 'Предложений нет: в витрине слишком мало строк.',
     addChecks: 'Добавить в пайплайн',
-    allAdded: 'Все уже есть в пайплайне.',
+    allAdded: 'Все предложения добавлены.',
     copyYaml: 'Копировать YAML',
     copyJson: 'Копировать JSON',
     copied: 'Скопировано',
