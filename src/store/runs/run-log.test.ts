@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { aPipeline } from '../../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../../tests/support/database.js'
+import { waitFor } from '../../../tests/support/wait.js'
 import { Database } from '../database.js'
 import { RunLogWriter } from './run-log.js'
 
@@ -63,6 +64,24 @@ it('keeps 1,000 warnings of a full log, from all of its runners together', async
   await log(run, MOST + 5)
   for (let runner = 1; runner <= 3; runner++) await log(run, 600, 'warn')
   expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 1_000 })
+})
+
+it('counts the lines of runners that work on parts of a run at the same time', async () => {
+  const run = await aRun()
+  const store = new Database(run.database.loginUrl('writer'), { name: 'test', size: 1 })
+  const writers = Array.from({ length: 4 }, () => new RunLogWriter(store, MOST))
+  const line = (message: string) =>
+    ({ runId: run.runId, at: new Date().toISOString(), level: 'info', message, fields: {} }) as const
+  for (const [n, writer] of writers.entries()) {
+    writer.keep(line(`runner ${n}`))
+    await waitFor(async () => (await stored(run)).infos === n + 1, { what: 'its first line' })
+  }
+  for (const writer of writers) {
+    for (let n = 0; n < 15; n++) writer.keep(line(`line ${n}`))
+    await writer.close()
+  }
+  await store.close()
+  expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 0 })
 })
 
 it('keeps the lines of a new run that arrive before its count is known, in order', async () => {

@@ -12,8 +12,10 @@ const MOST_RUNS = 1_000
 
 /** Of one run, so far. */
 interface Count {
-  /** Null: not read from the database yet. Another runner may have logged a part of the run. */
+  /** Null: to be read from the database. Another runner may have logged a part of the run. */
   lines: number | null
+  /** The same when it was read last. */
+  read: number
   /** Lines that arrived before `lines` was known. */
   early: number
   /** Warnings and errors after the log was full. */
@@ -26,6 +28,8 @@ type Line = Omit<RunLogLine, 'id'>
 export class RunLogWriter {
   readonly #database: Database
   readonly #most: number
+  /** After this many lines, those that other runners have added meanwhile are counted too. */
+  readonly #share: number
   readonly #counts = new Map<string, Count>()
   #lines: Line[] = []
   #timer: NodeJS.Timeout | null = null
@@ -35,16 +39,23 @@ export class RunLogWriter {
   constructor(database: Database, most: number) {
     this.#database = database
     this.#most = most
+    this.#share = Math.ceil(most / 100)
   }
 
   keep(line: Line): void {
     const count = this.#countOf(line.runId)
+    if (this.#isOutdated(count)) Object.assign(count, { lines: null, early: 0 })
     if (count.lines !== null) {
       this.#push(...this.#fitting(line))
       return
     }
     count.early += 1
     if (count.early <= this.#most + 1 || line.level !== 'info') this.#push(line)
+  }
+
+  /** Runners that work on parts of a run at the same time fill one log. A full one does not change any more. */
+  #isOutdated({ lines, read }: Count): boolean {
+    return lines !== null && lines <= this.#most && lines - read >= this.#share
   }
 
   /** The line if the log of its run has room for it, after the notice if it is the first without room. */
@@ -59,7 +70,7 @@ export class RunLogWriter {
   }
 
   #countOf(runId: string): Count {
-    const count = this.#counts.get(runId) ?? { lines: null, early: 0, warnings: 0 }
+    const count = this.#counts.get(runId) ?? { lines: null, read: 0, early: 0, warnings: 0 }
     this.#counts.set(runId, count)
     const [oldest] = this.#counts.keys()
     if (this.#counts.size > MOST_RUNS && oldest !== undefined) this.#counts.delete(oldest)
@@ -95,8 +106,8 @@ export class RunLogWriter {
   }
 
   /**
-   * Once per run and process, from an index and at most the number of lines that a log may have: a run that one runner
-   * after the other takes over has one log.
+   * At most a hundred times per run and process, from an index and at most the number of lines that a log may have: a run
+   * that one runner after the other takes over, or that several work on at the same time, has one log.
    */
   async #readCounts(): Promise<void> {
     const unknown = [...new Set(this.#lines.map(({ runId }) => runId))].filter(
@@ -109,7 +120,8 @@ export class RunLogWriter {
     )
     for (const runId of unknown) {
       const lines = rows.find(({ run_id }) => run_id === runId)?.count ?? 0
-      Object.assign(this.#countOf(runId), { lines, warnings: Math.max(0, lines - this.#most - 1) })
+      const warnings = Math.max(0, lines - this.#most - 1)
+      Object.assign(this.#countOf(runId), { lines, read: lines, warnings })
     }
     this.#lines = this.#lines.flatMap((line) => (unknown.includes(line.runId) ? this.#fitting(line) : [line]))
   }
