@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findCycles, inOrder, type OrderFacts } from './order.js'
+import { findCycles, inOrder, longestPaths, type OrderFacts } from './order.js'
 
 const named = (n: number) => `p${n}`
 
@@ -42,5 +42,19 @@ describe('the cycles of pipelines', () => {
     expect(inOrder(all, ['p11999', 'p7'])).toEqual(['p7', 'p11999'])
     const [path] = findCycles([{ ...all[0]!, after: ['p11999'] }, ...all.slice(1)], new Set(['p3']))
     expect(path).toHaveLength(12_001)
+  })
+})
+
+describe('the longest paths', () => {
+  const edges = (...pairs: string[]) => pairs.map((pair) => ({ from: pair[0]!, to: pair[1]! }))
+
+  it('count the steps from what follows nothing', () => {
+    const steps = longestPaths([...'dcba'], edges('ab', 'bc', 'ac', 'cd', 'ad', 'xa'))
+    expect(Object.fromEntries(steps)).toEqual({ a: 0, b: 1, c: 2, d: 3 })
+    expect(Object.fromEntries(longestPaths([...'abc'], edges('ab', 'bc', 'cb')))).toEqual({
+      a: 0,
+      b: 1,
+      c: 0,
+    })
   })
 })

@@ -133,6 +133,32 @@ function followersOf(all: readonly OrderFacts[]): ReadonlyMap<string, readonly s
   return new Map([...followers].map(([name, names]) => [name, names.sort()]))
 }
 
+/**
+ * How many steps the longest path to each of these takes. Each edge is followed once; in SQL, there was a row for each number
+ * of steps to each. What is on or after a cycle has the number of the paths that lead there.
+ */
+export function longestPaths(
+  ids: readonly string[],
+  edges: readonly { readonly from: string; readonly to: string }[],
+): ReadonlyMap<string, number> {
+  const steps = new Map(ids.map((id) => [id, 0]))
+  const missing = new Map(ids.map((id) => [id, 0]))
+  const followers = new Map(ids.map((id) => [id, [] as string[]]))
+  for (const { from, to } of edges) {
+    if (!steps.has(from) || !steps.has(to)) continue
+    followers.get(from)!.push(to)
+    missing.set(to, missing.get(to)! + 1)
+  }
+  const ready = ids.filter((id) => missing.get(id) === 0)
+  for (const id of ready)
+    for (const follower of followers.get(id)!) {
+      steps.set(follower, Math.max(steps.get(follower)!, steps.get(id)! + 1))
+      missing.set(follower, missing.get(follower)! - 1)
+      if (missing.get(follower) === 0) ready.push(follower)
+    }
+  return steps
+}
+
 /** Breadth first: enumerating all paths would take exponential time. */
 function shortestCycle(start: string, followers: ReadonlyMap<string, readonly string[]>): string[] | null {
   const reachedFrom = new Map<string, string>()
