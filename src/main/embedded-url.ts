@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { databaseUrl, loadCredentials } from '../embedded/credentials.js'
-import { asFailure } from '../embedded/failure.js'
+import { asFailure } from '../embedded/embedded-failure.js'
 import { existingBase } from '../embedded/place.js'
 import { isPostmasterOf, readPostmaster } from '../embedded/postmaster.js'
 

@@ -55,11 +55,30 @@ describe('R3.5 a cron expression', () => {
     expect(next('0 0 30 2 *', '2024-01-01T00:00:00Z')).toBeNull()
   })
 
+  it('is found when it is years away, and its years may be given', () => {
+    expect(next('0 0 29 2 +1', '2072-03-01T00:00:00Z')).toBe('2112-02-29T00:00:00.000Z')
+    expect(next('0 0 0 1 1 * 2199', '2024-01-01T00:00:00Z')).toBe('2199-01-01T00:00:00.000Z')
+    expect(next('0 0 0 1 1 * 2010-2030/7,2026', '2025-01-01T00:00:00Z')).toBe('2026-01-01T00:00:00.000Z')
+    expect(next('0 0 0 1 1 * */50', '2024-01-01T00:00:00Z')).toBe('2050-01-01T00:00:00.000Z')
+    expect(next('0 0 0 1 1 * 2020', '2024-01-01T00:00:00Z')).toBeNull()
+    expect(next('0 22 31 12 *', '2027-01-01T01:00:00Z', 'America/New_York')).toBe('2027-01-01T03:00:00.000Z')
+  })
+
+  // The nearest weekday is never a Saturday. Through all years, each of these took more than half a minute.
+  it.each(['1-9999', '2026-9999', '*/1'])(
+    'that never occurs in %s takes no search through all of them',
+    (years) => {
+      expect(next(`0 0 0 1W,8W,15W,22W,29W * +6 ${years}`, '2024-01-01T00:00:00Z')).toBeNull()
+    },
+    10_000,
+  )
+
   it.each([
     ['every now and then', 'UTC'],
     ['', 'UTC'],
     ['61 * * * *', 'UTC'],
     ['0 6 * * *', 'Europe/Atlantis'],
+    ['0 0 1W,2W,3W,4W,5W,6W * *', 'UTC'],
   ])('"%s" in %s is rejected with a hint', (schedule, timezone) => {
     expect(() => nextRun(schedule, timezone, new Date())).toThrowError(
       expect.objectContaining({ code: 'PIPELINE_INVALID', hint: expect.stringContaining('15m') }),

@@ -30,7 +30,7 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
   const interval = intervalMs(schedule.trim())
   if (interval !== null) return new Date(now.getTime() + interval)
   try {
-    return new Cron(schedule.trim(), { timezone, paused: true }).nextRun(now)
+    return nextOfCron(schedule.trim(), timezone, now)
   } catch (error) {
     throw new VitrinaError(
       'PIPELINE_INVALID',
@@ -39,6 +39,43 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
       { cause: error, field: isZone(timezone) ? 'schedule_interval' : 'schedule_timezone' },
     )
   }
+}
+
+/**
+ * In this many years, every combination of a date and a weekday occurs. The library walks from day to day through all
+ * years of an expression: one that names the years up to 9999 and never occurs kept the process busy for minutes.
+ */
+const MOST_YEARS = 42
+/** The nearest weekday of a date (`15W`) is computed for every day of the search; 31 of them took seconds. */
+const MOST_NEAREST = 5
+
+function nextOfCron(expression: string, timezone: string, now: Date): Date | null {
+  const options = { timezone, paused: true } as const
+  // Invalid fields are reported by the library.
+  const cron = new Cron(expression, options)
+  const fields = expression.split(/\s+/)
+  if (fields.length < 5) return cron.nextRun(now)
+  if ((expression.match(/\dW/gi) ?? []).length > MOST_NEAREST)
+    throw new Error(`more than ${MOST_NEAREST} days with W`)
+  const seconds = fields.length === 5 ? ['0'] : []
+  // Local time may still be in the previous year.
+  const years = firstYears(fields[6] ?? '*', now.getUTCFullYear() - 1)
+  if (years.length === 0) return null
+  return new Cron([...seconds, ...fields.slice(0, 6), years.join(',')].join(' '), options).nextRun(now)
+}
+
+/** The first years of a valid year field: `*`, `2030`, `2030-2040`, with a step, or a list of these. */
+function firstYears(field: string, from: number): number[] {
+  const parts = field.split(',').map((part) => {
+    const [range = '', step = '1'] = part.split('/')
+    const [first = '', last = first] = /^[*?]$/.test(range) ? ['0', '9999'] : range.split('-')
+    return { first: Number(first), last: Number(last), step: Number(step) }
+  })
+  const years: number[] = []
+  for (let year = from; year <= 9999 && years.length < MOST_YEARS; year++)
+    if (parts.some(({ first, last, step }) => year >= first && year <= last && (year - first) % step === 0))
+      years.push(year)
+  return years
 }
 
 export function isZone(zone: string): boolean {
@@ -66,6 +103,9 @@ interface ComingRunsOptions {
   readonly count: number
 }
 
+/** A schedule that seldom occurs has fewer coming runs: each one takes a search through the years before it. */
+const FURTHEST_MS = 100 * 366 * UNITS.d
+
 /** The next times of a schedule that `nextRun` accepts. */
 export function comingRuns({ schedule, timezone, now, count }: ComingRunsOptions): ComingRun[] {
   const runs: ComingRun[] = []
@@ -76,6 +116,7 @@ export function comingRuns({ schedule, timezone, now, count }: ComingRunsOptions
     const clockChange = offsetMinutes(at, timezone) - offsetMinutes(before, timezone)
     runs.push({ at, local: localTime(at, timezone), clockChange })
     before = at
+    if (at.getTime() - now.getTime() > FURTHEST_MS) break
   }
   return runs
 }
@@ -104,8 +145,9 @@ export function schedulePeriodMs(schedule: string | null, timezone: string): num
   const interval = intervalMs(schedule.trim())
   if (interval !== null) return interval
   try {
-    const [first, second] = new Cron(schedule.trim(), { timezone, paused: true }).nextRuns(2)
-    return first === undefined || second === undefined ? null : second.getTime() - first.getTime()
+    const first = nextRun(schedule, timezone, new Date())
+    const second = first === null ? null : nextRun(schedule, timezone, first)
+    return first === null || second === null ? null : second.getTime() - first.getTime()
   } catch {
     // Written to the table by hand: the runner reports it when it tries.
     return null

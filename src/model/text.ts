@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 /** PostgreSQL stores neither NUL nor unpaired surrogates. */
 const UNSTORABLE = /\0|\p{Surrogate}/u
+const EVERY_UNSTORABLE = /\0|\p{Surrogate}/gu
 
 /** Text that can be stored unchanged. */
 export function text(least: number, most: number) {
@@ -10,6 +11,11 @@ export function text(least: number, most: number) {
     .min(least, least === 1 ? 'must not be empty' : undefined)
     .max(most)
     .refine((value) => !UNSTORABLE.test(value), 'must contain neither NUL characters nor unpaired surrogates')
+}
+
+/** A text from outside as PostgreSQL stores it: what it refuses is replaced, as decoders do with invalid bytes. */
+export function storable(value: string): string {
+  return value.replace(EVERY_UNSTORABLE, '\ufffd')
 }
 
 /** Characters that change the direction of the text after them: it then looks different from what it is. */

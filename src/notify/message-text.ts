@@ -1,3 +1,4 @@
+import { cutText } from '../model/cut-text.js'
 import { codeName } from '../model/errors.js'
 import { explainStaleness, type StaleCause } from '../model/freshness.js'
 import type { NotificationMessage, OutboxEvent } from '../model/notification.js'
@@ -155,7 +156,7 @@ function shown(value: unknown): string | null {
   if (value === null || value === undefined) return null
   // On one line: the text after a line break in an error message would look like a separate line.
   const text = String(value).replace(/\s+/g, ' ')
-  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text
+  return cutText(text, MOST_CHARACTERS)
 }
 
 function linkOf({ event, runId, pipelineId }: OutboxEvent, publicUrl: string): string {

@@ -65,6 +65,10 @@ describe('redactText', () => {
     const text = `${'x'.repeat(4_080)} password=${'s3cret'.repeat(100)}`
     expect(redactText(text)).not.toContain('s3cret')
   })
+
+  it('replaces what PostgreSQL cannot store, and nothing else', () => {
+    expect(redactText('a\0b \ud83d c \ude00 😀\n\u0001')).toBe('a\ufffdb \ufffd c \ufffd 😀\n\u0001')
+  })
 })
 
 describe('redactFields', () => {

@@ -1,5 +1,6 @@
 import { cutText } from '../model/cut-text.js'
 import { VitrinaError } from '../model/errors.js'
+import { storable } from '../model/text.js'
 
 /** Fields that must never appear in a log, by name. */
 const SECRET_NAME = /passw(or)?d|pwd|passphrase|secret|token|authorization|cookie|api_?key|credential/i
@@ -69,14 +70,15 @@ export const SECRETS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Hides what looks like a secret inside a sentence, and shortens the sentence: drivers quote whole connection URLs.
+ * Hides what looks like a secret inside a sentence, and shortens the sentence: drivers quote whole connection URLs. What
+ * PostgreSQL cannot store is replaced: one NUL in an exception kept its run from ever ending.
  */
 export function redactText(text: string): string {
   const hidden = SECRETS.reduce(
     (sofar, [pattern, instead]) => sofar.replace(pattern, instead),
     cutText(text, MOST_BEFORE).replace(/\S+/g, hideUrl),
   )
-  return cutText(hidden, MOST_AFTER)
+  return storable(cutText(hidden, MOST_AFTER))
 }
 
 /** A password with an unescaped @ must not leave its tail behind, so everything up to the last @ is removed. */

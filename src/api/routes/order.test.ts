@@ -340,6 +340,29 @@ describe('POST /pipelines/{id}/run?with=', () => {
     })
   })
 
+  // For each run of a wave of 300 it took 48 s, in which GET /runs and the request of the wave were cancelled.
+  it('finds out once for a list why its runs wait, however many they are', async () => {
+    const { a } = await diamond()
+    await wave(a, 'downstream')
+    const { pathname } = new URL(database.url)
+    await database.query(`ALTER DATABASE "${pathname.slice(1)}" SET track_functions = 'all'`)
+    const own = anApi(database.loginUrl('meta'))
+    const { items } = (await own.get('/runs')).json()
+    expect(items.map(({ waiting }: { waiting: { code: string } | null }) => waiting?.code ?? null)).toEqual(
+      expect.arrayContaining(['UPSTREAM_RUNS', 'UPSTREAM_RUNS', 'UPSTREAM_RUNS']),
+    )
+    const calls = await waitFor(
+      async () => {
+        const [row] = await database.query<{ calls: number | null }>(
+          "SELECT sum(calls)::int AS calls FROM pg_stat_user_functions WHERE funcname IN ('pending_pipelines', 'why_held')",
+        )
+        return row!.calls || null
+      },
+      { what: 'the statistics of the statement' },
+    )
+    expect(calls).toBe(1)
+  })
+
   it('returns the same runs again while they are planned, and for the same key', async () => {
     const { d } = await diamond()
     const key = { 'idempotency-key': randomUUID() }

@@ -1,3 +1,4 @@
+import { cutText } from '../../model/cut-text.js'
 import type { Channel, ChannelOptions, OutgoingMessage } from '../channel.js'
 import { accepted } from '../http-channel.js'
 import { post } from '../post.js'
@@ -19,7 +20,7 @@ export function telegramChannel(config: TelegramConfig, { allowed }: ChannelOpti
     host: url.host,
     async send({ text, signal }: OutgoingMessage) {
       const end = `\n${text.link}`
-      const words = [text.title, ...text.lines].join('\n').slice(0, MOST_CHARACTERS - end.length)
+      const words = cutText([text.title, ...text.lines].join('\n'), MOST_CHARACTERS - end.length)
       // Without parse_mode: nothing in the text is read as markup.
       const body = JSON.stringify({
         chat_id: config.chat_id,

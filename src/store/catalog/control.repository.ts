@@ -1,5 +1,6 @@
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
+import { longestPaths } from '../../model/order.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
 import { isPausing, isStartable } from '../../model/status.js'
@@ -220,23 +221,22 @@ async function planWave(
   return { run, runs }
 }
 
-/** Upstreams first. */
+/** Upstreams first, otherwise by name. */
 async function findRuns(session: Queryable, ids: readonly string[]): Promise<Run[]> {
   const rows = await session.query<RunRow>(
-    `WITH RECURSIVE member AS (
-       SELECT id AS run_id, pipeline_id FROM etl.etl_runs WHERE id = ANY ($1)
-     ), edge AS MATERIALIZED (
-       SELECT DISTINCT e.upstream_id AS u, e.downstream_id AS d FROM etl.pipeline_edges e
-         JOIN member a ON a.pipeline_id = e.upstream_id JOIN member b ON b.pipeline_id = e.downstream_id
-     ), depth (pipeline_id, steps) AS (
-       SELECT pipeline_id, 0 FROM member
-       UNION SELECT e.d, steps + 1 FROM depth JOIN edge e ON e.u = depth.pipeline_id WHERE steps < 1000
-     )
-     SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
-      WHERE r.id = ANY ($1) ORDER BY (SELECT max(steps) FROM depth WHERE depth.pipeline_id = p.id), p.name, r.id`,
+    `SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+      WHERE r.id = ANY ($1) ORDER BY p.name, r.id`,
     [ids],
   )
-  return rows.map(toRun)
+  const runs = rows.map(toRun)
+  const pipelines = runs.map(({ pipelineId }) => pipelineId)
+  const edges = await session.query<{ from: string; to: string }>(
+    `SELECT DISTINCT upstream_id AS "from", downstream_id AS "to" FROM etl.pipeline_edges
+      WHERE upstream_id = ANY ($1) AND downstream_id = ANY ($1)`,
+    [pipelines],
+  )
+  const steps = longestPaths(pipelines, edges)
+  return runs.toSorted((a, b) => steps.get(a.pipelineId)! - steps.get(b.pipelineId)!)
 }
 
 /**

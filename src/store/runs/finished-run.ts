@@ -4,7 +4,8 @@ import { redactText } from '../../telemetry/redact.js'
 
 /** What etl.finish_run and etl.finish_group take. */
 export function toOutcome(end: RunEnd): RunEnd {
-  return end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
+  if (end.status !== 'FAILED') return end
+  return { ...end, error: redactText(end.error), hint: redactText(end.hint) }
 }
 
 /** What etl.finish_run returns. */

@@ -192,7 +192,7 @@ export class PartQueueRepository implements PartQueue {
   async partFailed(part: PartClaim, { code, message, hint }: VitrinaError): Promise<void> {
     await execute(this.#database, PART_STATEMENTS.fail, {
       ...namesOf(part),
-      error: JSON.stringify({ code, message: redactText(message), hint }),
+      error: JSON.stringify({ code, message: redactText(message), hint: redactText(hint) }),
     })
   }
 

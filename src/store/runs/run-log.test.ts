@@ -66,34 +66,21 @@ it('keeps 1,000 warnings of a full log, from all of its runners together', async
   expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 1_000 })
 })
 
-it('counts the lines of several runners that log at the same time', async () => {
+it('counts the lines of runners that work on parts of a run at the same time', async () => {
   const run = await aRun()
-  const { database, runId } = run
-  const writers = [1, 2].map(() => {
-    const store = new Database(database.loginUrl('writer'), { name: 'test', size: 1 })
-    const writer = new RunLogWriter(store, MOST)
-    const at = new Date().toISOString()
-    return {
-      keep: (lines: number) => {
-        for (let n = 1; n <= lines; n++)
-          writer.keep({ runId, at, level: 'info', message: `line ${n}`, fields: {} })
-      },
-      close: () => writer.close().then(() => store.close()),
-    }
-  })
-  const [one, other] = writers as [(typeof writers)[0], (typeof writers)[0]]
-  const until = (infos: number) =>
-    waitFor(async () => (await stored(run)).infos === infos, { what: `${infos} lines` })
-  // Both know the log while it is nearly empty.
-  one.keep(1)
-  other.keep(1)
-  await until(2)
-  one.keep(12)
-  await until(14)
-  other.keep(50)
-  await until(MOST)
-  one.keep(50)
-  for (const { close } of writers) await close()
+  const store = new Database(run.database.loginUrl('writer'), { name: 'test', size: 1 })
+  const writers = Array.from({ length: 4 }, () => new RunLogWriter(store, MOST))
+  const line = (message: string) =>
+    ({ runId: run.runId, at: new Date().toISOString(), level: 'info', message, fields: {} }) as const
+  for (const [n, writer] of writers.entries()) {
+    writer.keep(line(`runner ${n}`))
+    await waitFor(async () => (await stored(run)).infos === n + 1, { what: 'its first line' })
+  }
+  for (const writer of writers) {
+    for (let n = 0; n < 15; n++) writer.keep(line(`line ${n}`))
+    await writer.close()
+  }
+  await store.close()
   expect(await stored(run)).toEqual({ infos: MOST, notices: 1, warnings: 0 })
 })
 

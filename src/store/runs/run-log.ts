@@ -9,20 +9,17 @@ const MOST_LINES = 10_000
 const MOST_WARNINGS = 1_000
 /** A runner holds 64 pipelines at most; earlier runs have ended. */
 const MOST_RUNS = 1_000
-/** Lines of this process after which the stored ones are counted again: other runners may work on parts of the run. */
-const COUNT_EVERY = 200
-const SETTING = 'RUN_LOG_MAX_LINES'
 
 /** Of one run, so far. */
 interface Count {
-  /** Null: not read from the database yet. Another runner may have logged a part of the run. */
+  /** Null: to be read from the database. Another runner may have logged a part of the run. */
   lines: number | null
+  /** The same when it was read last. */
+  read: number
   /** Lines that arrived before `lines` was known. */
   early: number
   /** Warnings and errors after the log was full. */
   warnings: number
-  /** Lines of this process since `lines` was read. */
-  since: number
 }
 
 type Line = Omit<RunLogLine, 'id'>
@@ -31,6 +28,8 @@ type Line = Omit<RunLogLine, 'id'>
 export class RunLogWriter {
   readonly #database: Database
   readonly #most: number
+  /** After this many lines, those that other runners have added meanwhile are counted too. */
+  readonly #share: number
   readonly #counts = new Map<string, Count>()
   #lines: Line[] = []
   #timer: NodeJS.Timeout | null = null
@@ -40,10 +39,12 @@ export class RunLogWriter {
   constructor(database: Database, most: number) {
     this.#database = database
     this.#most = most
+    this.#share = Math.ceil(most / 100)
   }
 
   keep(line: Line): void {
     const count = this.#countOf(line.runId)
+    if (this.#isOutdated(count)) Object.assign(count, { lines: null, early: 0 })
     if (count.lines !== null) {
       this.#push(...this.#fitting(line))
       return
@@ -52,11 +53,15 @@ export class RunLogWriter {
     if (count.early <= this.#most + 1 || line.level !== 'info') this.#push(line)
   }
 
+  /** Runners that work on parts of a run at the same time fill one log. A full one does not change any more. */
+  #isOutdated({ lines, read }: Count): boolean {
+    return lines !== null && lines <= this.#most && lines - read >= this.#share
+  }
+
   /** The line if the log of its run has room for it, after the notice if it is the first without room. */
   #fitting(line: Line): Line[] {
     const count = this.#countOf(line.runId)
     count.lines = (count.lines ?? 0) + 1
-    count.since += 1
     const notices = count.lines === this.#most + 1 ? [fullNotice(line, this.#most)] : []
     if (count.lines <= this.#most) return [line]
     if (line.level === 'info' || count.warnings >= MOST_WARNINGS) return notices
@@ -65,7 +70,7 @@ export class RunLogWriter {
   }
 
   #countOf(runId: string): Count {
-    const count = this.#counts.get(runId) ?? { lines: null, early: 0, warnings: 0, since: 0 }
+    const count = this.#counts.get(runId) ?? { lines: null, read: 0, early: 0, warnings: 0 }
     this.#counts.set(runId, count)
     const [oldest] = this.#counts.keys()
     if (this.#counts.size > MOST_RUNS && oldest !== undefined) this.#counts.delete(oldest)
@@ -93,7 +98,6 @@ export class RunLogWriter {
 
   async #write(): Promise<void> {
     // Lines are lost only with the process: an unavailable database gets them with the next flush.
-    this.#forgetOldCounts()
     await this.#readCounts().catch(() => {})
     const isCounted = ({ runId }: Line) => this.#countOf(runId).lines !== null
     const lines = this.#lines.filter(isCounted)
@@ -101,23 +105,9 @@ export class RunLogWriter {
     if (lines.length > 0) await this.#insert(lines)
   }
 
-  /** Of runs that log much, until the log is full: the lines that wait are then counted again. */
-  #forgetOldCounts(): void {
-    for (const runId of new Set(this.#lines.map((line) => line.runId))) {
-      const count = this.#countOf(runId)
-      const isOld = count.since >= Math.min(COUNT_EVERY, this.#most / 10)
-      if (isOld && !this.#isKnownFull(runId, count)) Object.assign(count, { lines: null, early: 0, since: 0 })
-    }
-  }
-
-  #isKnownFull(runId: string, { lines }: Count): boolean {
-    const isNoticeWaiting = this.#lines.some((line) => line.runId === runId && isNotice(line))
-    return (lines ?? 0) > this.#most && !isNoticeWaiting
-  }
-
   /**
-   * From an index, and at most the number of lines that a log may have: several runners that execute a run, one after the
-   * other or each a part of it, have one log.
+   * At most a hundred times per run and process, from an index and at most the number of lines that a log may have: a run
+   * that one runner after the other takes over, or that several work on at the same time, has one log.
    */
   async #readCounts(): Promise<void> {
     const unknown = [...new Set(this.#lines.map(({ runId }) => runId))].filter(
@@ -130,20 +120,10 @@ export class RunLogWriter {
     )
     for (const runId of unknown) {
       const lines = rows.find(({ run_id }) => run_id === runId)?.count ?? 0
-      Object.assign(this.#countOf(runId), { lines, warnings: Math.max(0, lines - this.#most - 1) })
+      const warnings = Math.max(0, lines - this.#most - 1)
+      Object.assign(this.#countOf(runId), { lines, read: lines, warnings })
     }
-    this.#lines = this.#lines.flatMap((line) =>
-      unknown.includes(line.runId) ? this.#fittingAgain(line) : [line],
-    )
-  }
-
-  /** Another runner may have filled the log, and reported it, since the notice was written. */
-  #fittingAgain(line: Line): Line[] {
-    if (!isNotice(line)) return this.#fitting(line)
-    const count = this.#countOf(line.runId)
-    if ((count.lines ?? 0) > this.#most) return []
-    count.lines = this.#most + 1
-    return [line]
+    this.#lines = this.#lines.flatMap((line) => (unknown.includes(line.runId) ? this.#fitting(line) : [line]))
   }
 
   async #insert(lines: readonly Line[]): Promise<void> {
@@ -161,9 +141,5 @@ export class RunLogWriter {
 function fullNotice({ runId, at }: Line, most: number): Line {
   const message =
     "The log of this run is full; from here on it has only warnings and errors. The runner's own log has every line."
-  return { runId, at, level: 'warn', message, fields: { setting: SETTING, lines: most } }
-}
-
-function isNotice({ level, fields }: Line): boolean {
-  return level === 'warn' && fields.setting === SETTING
+  return { runId, at, level: 'warn', message, fields: { setting: 'RUN_LOG_MAX_LINES', lines: most } }
 }

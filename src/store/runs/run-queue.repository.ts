@@ -281,7 +281,7 @@ export class RunQueueRepository implements RunQueue {
     await this.#note(
       claim,
       `attempts = etl.with_attempt(r, 'failed', $4, $5, $6), attempt = $3, error = $4, error_code = $5, error_hint = $6`,
-      [attempt, redactText(error.message), error.code, error.hint],
+      [attempt, redactText(error.message), error.code, redactText(error.hint)],
     )
   }
 
@@ -343,7 +343,7 @@ async function releaseOne(session: Queryable, claim: Claim, release: Release): P
       release.end,
       lost === null ? null : redactText(lost.error),
       lost?.code ?? null,
-      lost?.hint ?? null,
+      lost === null ? null : redactText(lost.hint),
     ],
   )
   return released.length === 1
