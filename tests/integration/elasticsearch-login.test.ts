@@ -64,7 +64,7 @@ describe('an Elasticsearch with TLS and logins', () => {
     const [source] = await database.query<{ n: number }>('SELECT count(*)::int AS n FROM content.film_work')
     expect(await films('film_dim')).toBe(source!.n)
     const signal = new AbortController().signal
-    expect(await elasticsearchKind(server.url, admin()).ping(signal)).toContain('vitrina-test answers')
+    expect(await elasticsearchKind(server.url, admin()).ping(signal)).toContain('vitrina-test responds')
   })
 
   it('takes user and password from the address too', async () => {
@@ -136,7 +136,7 @@ describe('an Elasticsearch with TLS and logins', () => {
         expect(await runWith(env, { ...spec, ...change })).toMatchObject({ status: 'SUCCESS', error: null })
       const signal = new AbortController().signal
       const kind = elasticsearchKind(server.url, env)
-      expect(await kind.ping(signal)).toContain('answers')
+      expect(await kind.ping(signal)).toContain('responds')
       expect(await kind.version!(signal)).toMatch(/^\d+\.\d+/)
     },
   )

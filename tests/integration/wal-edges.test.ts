@@ -77,7 +77,7 @@ async function reasonsOf({ main }: Followed, { id }: StoredRun): Promise<string[
   const ended = "SELECT FROM etl.etl_run_log WHERE run_id = $1 AND message = 'Run succeeded.'"
   await waitFor(async () => (await main.query(ended, [id])).length > 0, { what: 'the log of the run' })
   const text =
-    "SELECT message FROM etl.etl_run_log WHERE run_id = $1 AND message LIKE 'Every row%' ORDER BY id"
+    "SELECT message FROM etl.etl_run_log WHERE run_id = $1 AND message LIKE 'Computing every row%' ORDER BY id"
   return (await main.query<{ message: string }>(text, [id])).map(({ message }) => message)
 }
 
@@ -142,7 +142,7 @@ describe('a mart is equal to its query', () => {
     const full = await expectEqual(one)
     expect(full).toMatchObject({ rows_read: 299 })
     expect(await reasonsOf(one, full)).toEqual([
-      'Every row is computed: The value of public.rating.film_id before a change is not known: the replica identity of the table does not include it.',
+      'Computing every row: The value of public.rating.film_id before a change is not known: the replica identity of the table does not include it.',
     ])
     await one.source.query('INSERT INTO rating VALUES (5000, 11, 5)')
     const few = await expectEqual(one)
@@ -150,7 +150,7 @@ describe('a mart is equal to its query', () => {
     expect(await reasonsOf(one, few)).toEqual([])
     await one.source.query('TRUNCATE rating; INSERT INTO rating VALUES (1, 7, 5)')
     expect(await reasonsOf(one, await expectEqual(one))).toEqual([
-      'Every row is computed: A table was truncated, or its structure has changed.',
+      'Computing every row: A table was truncated, or its structure has changed.',
     ])
   })
 
