@@ -63,7 +63,7 @@ describe('vitrina demo', () => {
       /✗ analytics.genre_dim differs: [1-9]\d* rows missing or different, 0 extra rows/,
     )
     expect(demo.stdout).toMatch(/✓ analytics.film_dim matches/)
-  })
+  }, 120_000)
 
   it('can be stopped while it starts', async () => {
     const demo = spawnVitrina(['demo'], {}, { cwd: await aFolder() })

@@ -408,6 +408,16 @@ describe('A breach names its cause:', () => {
     await loaded(id)
     await database.query("INSERT INTO content.item VALUES (21, 'new')")
     const pid = await whileLocked('analytics.items')
+    // Until then, the breach of a slow machine has the cause of the last run.
+    await waitFor(
+      async () =>
+        (
+          await database.query(
+            "SELECT FROM pg_locks WHERE NOT granted AND relation = 'analytics.items'::regclass",
+          )
+        ).length > 0,
+      { what: 'the run to wait for the lock' },
+    )
     const cause = await waitFor(
       async () => {
         const found = await freshnessOf(id)

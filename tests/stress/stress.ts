@@ -78,6 +78,8 @@ const WRITERS = 7
 const MOST_BATCHES = 16
 const STALLED_MS = 6_000
 const BUSY_MS = 150
+/** Written while all runners are healthy. */
+const LAST_TRANSACTIONS = 60
 
 /**
  * Writers that use every kind of transaction, marts of many shapes that follow them by `capture: wal`, and runners that
@@ -257,17 +259,34 @@ export class Stress {
     }
   }
 
-  /** Every mart is brought up to date once more. */
+  /** Every mart is brought up to date twice: after a lost slot, the first run computes every row, and the second follows. */
   #compareAll(): Promise<Difference[]> {
     return this.#withHealthyRunner(async () => {
       const differences: Difference[] = []
-      await Promise.all(this.#marts.filter(({ isLive }) => !isLive).map((mart) => this.#runOnce(mart)))
+      await this.#runAll()
+      await this.#writeMore()
+      await this.#runAll()
       for (const mart of this.#marts) {
         const difference = await this.#compare(mart)
         if (difference !== null) differences.push(difference)
       }
       return differences
     })
+  }
+
+  async #runAll(): Promise<void> {
+    await Promise.all(this.#marts.filter(({ isLive }) => !isLive).map((mart) => this.#runOnce(mart)))
+  }
+
+  async #writeMore(): Promise<void> {
+    const until = this.#written.transactions + LAST_TRANSACTIONS
+    await writeUntil(this.#source, {
+      number: WRITERS,
+      random: new SeededRandom(this.#random.int(1_000_000_000)),
+      written: this.#written,
+      isEnough: () => this.#written.transactions >= until,
+    })
+    await endPrepared(this.#source)
   }
 
   async #withHealthyRunner<T>(work: () => Promise<T>): Promise<T> {

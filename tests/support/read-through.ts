@@ -162,7 +162,7 @@ class Reader {
       )
       return busy.length === 0
     }
-    await waitFor(rests, { what: 'every run to end', timeoutMs: 60_000 })
+    await waitFor(rests, { what: 'every run to end', timeoutMs: 180_000 })
   }
 }
 
