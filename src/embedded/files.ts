@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chown, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { areWeRoot } from './process-identity.js'
 
@@ -13,6 +13,32 @@ export async function absentAsNull<T>(answer: Promise<T>): Promise<T | null> {
     return await answer
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+    throw error
+  }
+}
+
+/**
+ * Creates a folder and the missing folders above it, and returns whether it was missing. Node's recursive mkdir does not
+ * return for a path below /proc, where nothing can be created, and keeps the process from ending.
+ */
+export async function createFolder(path: string): Promise<boolean> {
+  try {
+    return await createIn(path)
+  } catch (error) {
+    const parent = dirname(path)
+    if (!hasCode(error, 'ENOENT') || parent === path) throw error
+    await createFolder(parent)
+    return createIn(path)
+  }
+}
+
+/** In a folder that exists. */
+async function createIn(path: string): Promise<boolean> {
+  try {
+    await mkdir(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EEXIST') && (await stat(path)).isDirectory()) return false
     throw error
   }
 }

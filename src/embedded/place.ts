@@ -14,7 +14,7 @@ import {
 import { join, resolve } from 'node:path'
 import { type Account, canEnter, chooseAccount } from './account.js'
 import { embeddedFailed } from './embedded-failure.js'
-import { absentAsNull, hasCode } from './files.js'
+import { absentAsNull, createFolder, hasCode } from './files.js'
 import { areWeRoot } from './process-identity.js'
 
 /**
@@ -72,8 +72,8 @@ function placeIn(folder: string, base: string, account: Account | null): DataLoc
 
 /** A folder created by root must be accessible to the server's account, regardless of the umask. */
 async function makeFolder(path: string): Promise<string> {
-  const made = await mkdir(path, { recursive: true })
-  if (made !== undefined && areWeRoot()) await chmod(path, 0o755)
+  const isNew = await createFolder(path)
+  if (isNew && areWeRoot()) await chmod(path, 0o755)
   return await realpath(path)
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { fileProblem } from '../config/file-problem.js'
 import type { Settings } from '../config/settings.js'
+import { createFolder } from '../embedded/files.js'
 import { VitrinaError } from '../model/errors.js'
 
 export interface ApiToken {
@@ -47,7 +48,7 @@ function randomToken(): string {
  * Null if there is one. Created exclusively: of two processes that start at once, one creates it and one reads it.
  */
 async function makeToken(path: string): Promise<string | null> {
-  await mkdir(join(path, '..'), { recursive: true })
+  await createFolder(dirname(path))
   const token = randomToken()
   try {
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
