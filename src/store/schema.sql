@@ -2509,6 +2509,10 @@ BEGIN
       THEN jsonb_build_object(
       'code', 'CONNECTION_LOST', 'errorCode', f.run #>> '{attempts,-1,errorCode}', 'error', f.run #>> '{attempts,-1,error}',
       'hint', f.run #>> '{attempts,-1,errorHint}')
+    -- Handed back in good order: it is taken over before requested runs, as soon as a runner has a free slot.
+    WHEN f.status = 'RUNNING' AND f.lease_owner IS NULL THEN jsonb_build_object('code', 'QUEUE',
+      'since', coalesce(f.run #>> '{attempts,-1,endedAt}', f.run ->> 'started_at'), 'ahead', 0,
+      'running', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.id <> f.id AND q.status IN ('RUNNING', 'PAUSE_REQUESTED')))
     WHEN f.status = 'RUNNING' AND (f.lease_until < clock_timestamp() OR NOT EXISTS (
            SELECT FROM etl.etl_runners x WHERE x.id = f.lease_owner AND x.heartbeat_at > clock_timestamp() - interval '15 seconds'))
       THEN jsonb_build_object('code', 'RUNNER_SILENT', 'runner', f.run ->> 'runner_id', 'since', etl.rfc3339(f.lease_until))

@@ -321,6 +321,27 @@ describe('A breach names its cause:', () => {
     })
   })
 
+  it('QUEUE for a run that a stopping runner handed back while the others are busy', async () => {
+    const first = await aMart({ freshness: null })
+    const id = await aMart({ targetTable: 'analytics.second' })
+    await aRunner(database, { env: { ...ENV, RUNNER_CONCURRENCY: '1' } })
+    await whileLocked('content.item')
+    await requestRun(database, first)
+    await runningWith(first, 0)
+    await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
+    await database.query(`SELECT etl.claim_run('stopping', 60, NULL, '{}', NULL)`)
+    await database.query(
+      'UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = NULL WHERE id = $1',
+      [id],
+    )
+    const runs = await runsOf(database, id)
+    expect(runs[0]!.status).toBe('RUNNING')
+    expect(await causeOf(id)).toMatchObject({
+      code: 'QUEUE',
+      detail: expect.stringContaining('1 run is in progress, and 0 requests are older'),
+    })
+  })
+
   it('DISABLED', async () => {
     const id = await aMart({ enabled: false })
     await aRunner(database, { env: ENV })
