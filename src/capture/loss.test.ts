@@ -141,12 +141,14 @@ describe('a new generation begins when', () => {
         const { slot } = await rig.head()
         await waitFor(
           async () => {
+            // First: the slot cannot be advanced while the captor, which may have noticed, reads it.
+            const lost = await rig.main.query(
+              "SELECT FROM etl.etl_change_heads WHERE lost ~ 'moved|advanced'",
+            )
+            if (lost.length > 0) return true
             await rig.source.query(`INSERT INTO t SELECT max(id) + 1 FROM t WHERE id < 1000`)
             await rig.source.query('SELECT pg_replication_slot_advance($1, pg_current_wal_lsn())', [slot])
-            return (
-              (await rig.main.query("SELECT FROM etl.etl_change_heads WHERE lost ~ 'moved|advanced'"))
-                .length > 0
-            )
+            return false
           },
           { what: 'the captor to notice' },
         )
