@@ -141,13 +141,16 @@ describe('a new generation begins when', () => {
         const { slot } = await rig.head()
         await waitFor(
           async () => {
-            // First: the slot cannot be advanced while the captor, which may have noticed, reads it.
             const lost = await rig.main.query(
               "SELECT FROM etl.etl_change_heads WHERE lost ~ 'moved|advanced'",
             )
             if (lost.length > 0) return true
             await rig.source.query(`INSERT INTO t SELECT max(id) + 1 FROM t WHERE id < 1000`)
-            await rig.source.query('SELECT pg_replication_slot_advance($1, pg_current_wal_lsn())', [slot])
+            // The captor ends a session that it finds at its slot: each time another one.
+            const client = await rig.source.client()
+            await client
+              .query('SELECT pg_replication_slot_advance($1, pg_current_wal_lsn())', [slot])
+              .finally(() => client.end().catch(() => {}))
             return false
           },
           { what: 'the captor to notice' },
