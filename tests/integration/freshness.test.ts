@@ -323,11 +323,11 @@ describe('A breach names its cause:', () => {
 
   it('QUEUE for a run that a stopping runner handed back while the others are busy', async () => {
     const first = await aMart({ freshness: null })
-    const id = await aMart({ targetTable: 'analytics.second' })
     await aRunner(database, { env: { ...ENV, RUNNER_CONCURRENCY: '1' } })
     await whileLocked('content.item')
     await requestRun(database, first)
     await runningWith(first, 0)
+    const id = await aMart({ targetTable: 'analytics.second' })
     await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
     await database.query(`SELECT etl.claim_run('stopping', 60, NULL, '{}', NULL)`)
     await database.query(
