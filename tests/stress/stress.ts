@@ -285,6 +285,7 @@ export class Stress {
       random: new SeededRandom(this.#random.int(1_000_000_000)),
       written: this.#written,
       isEnough: () => this.#written.transactions >= until,
+      keepsStructure: true,
     })
     await endPrepared(this.#source)
   }

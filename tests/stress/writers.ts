@@ -124,6 +124,8 @@ export interface WriterOptions {
   readonly random: SeededRandom
   readonly written: Written
   readonly isEnough: () => boolean
+  /** Writes rows only. */
+  readonly keepsStructure?: boolean
 }
 
 /**
@@ -131,7 +133,7 @@ export interface WriterOptions {
  * asynchronously, and with a commit that is decoded 10 to 310 ms before it is visible.
  */
 export async function writeUntil(database: TestDatabase, options: WriterOptions): Promise<void> {
-  const { number, random, written, isEnough } = options
+  const { number, random, written, isEnough, keepsStructure = false } = options
   const client = await database.client()
   const canceller = await database.client()
   const isAsynchronous = number % 2 === 0
@@ -148,7 +150,7 @@ export async function writeUntil(database: TestDatabase, options: WriterOptions)
       written.refused += 1
       await client.query('ROLLBACK').catch(() => {})
     }
-    if (random.chance(0.004)) await changeStructure(client, options)
+    if (!keepsStructure && random.chance(0.004)) await changeStructure(client, options)
     if (random.chance(0.5)) await delay(random.next() * 8)
   }
   await client.end()
